@@ -1,0 +1,32 @@
+# Two commands matter: `make serve` and `make test`. Each makes its own virtual environment.
+PYTHON ?= python3
+VENV   ?= .venv
+PORT   ?= 4010
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: serve test clean
+
+serve: $(VENV)/core.stamp
+	$(BIN)/wafermock serve --port $(PORT) $(ARGS)
+
+test: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest --numprocesses auto $(ARGS)
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Wafermock needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/core.stamp: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --editable .
+	touch $@
+
+$(VENV)/dev.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install --constraint constraints.txt --editable '.[dev]'
+	touch $@ $(VENV)/core.stamp
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""A judge of implementations of the contract."""
