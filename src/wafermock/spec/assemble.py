@@ -1,0 +1,21 @@
+"""The last step to a contract: a completed document and the catalogues, put together."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from .contract import Contract
+from .document import Document
+from .errors import ErrorCatalogue
+from .models import ModelCatalogue
+from .requirements import RequirementCatalogue
+
+Catalogues = Mapping[str, Document]
+
+
+def assemble(root: dict[str, Any], catalogues: Catalogues, profile: str) -> Contract:
+    """Put a completed document and the catalogues (errors, models, requirements) together."""
+    errors = ErrorCatalogue(catalogues["errors"], profile)
+    models = ModelCatalogue(catalogues["models"])
+    return Contract(
+        root, profile, errors, models, RequirementCatalogue(catalogues["requirements"], errors)
+    )

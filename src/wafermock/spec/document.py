@@ -1,0 +1,128 @@
+"""Reading a YAML or JSON document, and saying where in it something stands."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from .pointer import Pointer, format_pointer
+
+
+class DocumentError(Exception):
+    """A document that cannot be used: which file, where in it, and what is wrong.
+
+    `str()` gives the one line a user sees: `FILE:LINE: POINTER: sentence`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: Path | str,
+        line: int | None = None,
+        pointer: Pointer | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = str(file)
+        self.line = line
+        self.pointer = pointer
+
+    def __str__(self) -> str:
+        where = self.file if self.line is None else f"{self.file}:{self.line}"
+        if self.pointer is not None:
+            where = f"{where}: {format_pointer(self.pointer)}"
+        return f"{where}: {' '.join(self.message.split())}"
+
+
+@dataclass(frozen=True)
+class Document:
+    """One file: its root value, and the text it came from (None: read it when it is asked for)."""
+
+    path: Path
+    text: str | None
+    root: dict[str, Any]
+
+    @cached_property
+    def _lines(self) -> Any:
+        from .yaml_data import lines
+
+        return lines(self.path.read_text(encoding="utf-8-sig") if self.text is None else self.text)
+
+    def line_of(self, pointer: Pointer) -> int | None:
+        """Return the line (from 1) of the value at a pointer, or of its nearest ancestor."""
+        from .yaml_data import line_of
+
+        return line_of(self._lines, pointer)
+
+    def error(self, message: str, pointer: Pointer) -> DocumentError:
+        """Make the error that points into this document."""
+        line = self.line_of(pointer)
+        return DocumentError(message, file=self.path, line=line, pointer=pointer)
+
+
+def read_document(path: Path | str) -> Document:
+    """Read a YAML or JSON file whose root is a mapping.
+
+    Raises DocumentError: no such file, not UTF-8, a fault of syntax (with its line), a key that
+    stands twice, an alias that contains itself, a root that is no mapping.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DocumentError(f"not UTF-8 text (byte {error.start})", file=path) from None
+    except OSError as error:
+        raise DocumentError(error.strerror or "cannot be read", file=path) from None
+    json_inside = path.suffix == ".json" or _is_json(text)
+    root = _parse_json(text, path) if json_inside else _read_yaml(text, path)
+    if not isinstance(root, dict):
+        raise DocumentError("a mapping is wanted here", file=path, line=1, pointer=())
+    return Document(path, text, root)
+
+
+def _is_json(text: str) -> bool:
+    """Say whether a text is JSON: libyaml refuses some of it (tabs, surrogate pairs)."""
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _read_yaml(text: str, path: Path) -> Any:
+    # A contract that was kept is read without YAML, whose import costs as much as reading it.
+    from .yaml_data import read_yaml
+
+    return read_yaml(text, path)
+
+
+def _parse_json(text: str, path: Path) -> Any:
+    try:
+        root = json.loads(text, object_pairs_hook=_unique)
+        refuse_what_json_cannot_hold(root)
+    except json.JSONDecodeError as error:
+        message = f"not JSON: {error.msg} (column {error.colno})"
+        raise DocumentError(message, file=path, line=error.lineno) from None
+    except RecursionError:
+        raise DocumentError("not JSON that can be read: nested too deep", file=path) from None
+    except ValueError as error:
+        raise DocumentError(f"not JSON that can be read: {error}", file=path) from None
+    return root
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} stands twice in an object")
+    return mapping
+
+
+def refuse_what_json_cannot_hold(root: Any) -> None:
+    """Raise ValueError or TypeError: a circle, a set, binary data, NaN, half a surrogate pair."""
+    json.dumps(root, allow_nan=False, ensure_ascii=False).encode()

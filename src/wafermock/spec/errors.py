@@ -1,0 +1,100 @@
+"""The error catalogue: what the API answers when it does not answer the request."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from .document import Document
+from .faults import Fault
+
+Body = dict[str, Any] | str
+
+
+@dataclass(frozen=True)
+class ErrorEntry:
+    """One error of the catalogue, as a profile has it.
+
+    `shape` is `flat` (`message, type, param, code`), `fastapi` (`detail`) or `html`. `assumed`
+    marks a body nobody has recorded yet. `retried` says whether the official SDKs try again.
+    """
+
+    name: str
+    status: int
+    shape: str
+    message: str
+    type: str = ""
+    param: str = ""
+    code: str = ""
+    when: str = ""
+    source: str = ""
+    assumed: bool = False
+    retried: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str = ""
+
+    @property
+    def media_type(self) -> str:
+        """The media type of the answer."""
+        return "text/html" if self.shape == "html" else "application/json"
+
+    def answer(self, faults: Iterable[Fault] = (), **values: object) -> Body:
+        """Make the body: `values` fill the message's placeholders, `faults` are schema faults.
+
+        A placeholder without a value stays readable (`N`), so every entry has an example.
+        """
+        listed = list(faults)
+        if self.shape == "html":
+            return self.body
+        if self.shape == "fastapi":
+            return {"detail": [f.detail for f in listed] or [self._detail(values)]}
+        message = "\n".join(f.line for f in listed) or self.sentence(values)
+        flat = {"message": message, "type": self.type, "param": self.param, "code": self.code}
+        return {**flat, "id": ""}
+
+    def sentence(self, values: Mapping[str, object]) -> str:
+        """Fill the message's placeholders."""
+        return self.message.format_map(_Readable(values))
+
+    def _detail(self, values: Mapping[str, object]) -> dict[str, Any]:
+        loc = values.get("loc", ["body"])
+        return {"type": self.type, "loc": loc, "msg": self.sentence(values)}
+
+
+class _Readable(dict[str, object]):
+    def __missing__(self, key: str) -> str:
+        return key.upper()
+
+
+class ErrorCatalogue:
+    """All errors, as one profile has them. `catalogue[name]` gives an entry."""
+
+    def __init__(self, document: Document, profile: str) -> None:
+        self._document = document
+        self._profile = profile
+
+    @cached_property
+    def _entries(self) -> dict[str, ErrorEntry]:
+        entries = {}
+        for name, body in self._document.root["errors"].items():
+            known = {**body, **body.get("profiles", {}).get(self._profile, {})}
+            known.pop("profiles", None)
+            known.pop("media_type", None)
+            try:
+                entries[name] = ErrorEntry(name=name, **known)
+            except TypeError as error:
+                raise self._document.error(f"not an error: {error}", ("errors", name)) from None
+        return entries
+
+    def __getitem__(self, name: str) -> ErrorEntry:
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[ErrorEntry]:
+        return iter(self._entries.values())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def of_status(self, status: int) -> list[ErrorEntry]:
+        """List the entries of one status, in the catalogue's order."""
+        return [entry for entry in self if entry.status == status]

@@ -1,0 +1,90 @@
+"""The invalid part of a very large instance.
+
+To say what is wrong, a validator builds the errors of every alternative of every item: minutes
+for a hostile body. To say that something is wrong costs next to nothing. So of the long arrays of
+a large instance only the first item at fault is kept, of its wide objects the first property, and
+the validator is asked about the rest.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from .pointer import Pointer, copy_json
+
+# Arrays up to this length, and objects up to this width, are left as they are.
+SHORT = 16
+NARROW = 64
+
+
+class Excerpt:
+    """A copy of an invalid instance that is still invalid, but small."""
+
+    def __init__(self, instance: Any, is_valid: Callable[[Any], bool]) -> None:
+        # In a list, so that a root that is an array can be cut too.
+        self._root = [copy_json(instance)]
+        self._is_valid = is_valid
+        self._shifts: dict[Pointer, int] = {}
+        waiting: list[tuple[Pointer, Any]] = [((), self._root[0])]
+        while waiting:
+            at, node = waiting.pop()
+            if isinstance(node, list) and len(node) > SHORT:
+                self._cut(node, at)
+            if isinstance(node, dict) and len(node) > NARROW:
+                self._narrow(node)
+            pairs = node.items() if isinstance(node, dict) else enumerate(node)
+            waiting.extend(((*at, k), v) for k, v in pairs if isinstance(v, dict | list))
+
+    @property
+    def value(self) -> Any:
+        return self._root[0]
+
+    def original(self, location: Pointer) -> Pointer:
+        """Return where a location in the excerpt stands in the instance."""
+        return tuple(
+            token + self._shifts.get(location[:depth], 0) if isinstance(token, int) else token
+            for depth, token in enumerate(location)
+        )
+
+    def _cut(self, array: list[Any], at: Pointer) -> None:
+        """Cut an array, in place, to the first item with which the whole is invalid.
+
+        Where it takes all items up to there (too many of them, say), these are kept.
+        """
+        items = array[:]
+
+        def keep(start: int, end: int) -> bool:
+            array[:] = items[start:end]
+            return not self._is_valid(self.value)
+
+        start, _ = _shortest(len(items), keep)
+        if start:
+            self._shifts[at] = start
+
+    def _narrow(self, mapping: dict[str, Any]) -> None:
+        """Leave an object, in place, the first property with which the whole is invalid."""
+        pairs = list(mapping.items())
+
+        def keep(start: int, end: int) -> bool:
+            mapping.clear()
+            mapping.update(pairs[start:end])
+            return not self._is_valid(self.value)
+
+        _shortest(len(pairs), keep)
+
+
+def _shortest(length: int, keep: Callable[[int, int], bool]) -> tuple[int, int]:
+    """Find the part that is enough: the last of the shortest beginning, else that beginning.
+
+    `keep` leaves a part in place and says whether it is enough; the part found is left there.
+    """
+    low, high = 0, length
+    while low < high:
+        middle = (low + high) // 2
+        if keep(0, middle):
+            high = middle
+        else:
+            low = middle + 1
+    for start in (max(high - 1, 0), 0):
+        if keep(start, high):
+            break
+    return start, high

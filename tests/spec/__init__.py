@@ -1,0 +1,1 @@
+"""Tests of the contract: documents, overlays, schemas, and the commands that show them."""

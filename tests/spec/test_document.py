@@ -1,0 +1,153 @@
+"""Reading a file: what JSON can hold comes in, and for anything else one line says where."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from wafermock.spec.document import Document, DocumentError, read_document
+
+
+def write(folder: Path, text: str | bytes, name: str = "api.yaml") -> Path:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def refusal(path: Path) -> DocumentError:
+    with pytest.raises(DocumentError) as caught:
+        read_document(path)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(str(path))
+    return caught.value
+
+
+def test_data_is_that_of_json(tmp_path: Path) -> None:
+    text = (
+        "\ufeffdate: 2020-01-01\ntime: 2020-01-01T10:00:00Z\n"
+        "responses: {200: a, 2.5: b, true: c, null: d}\n"
+    )
+    root = read_document(write(tmp_path, text)).root
+    assert root == {
+        "date": "2020-01-01",
+        "time": "2020-01-01T10:00:00Z",
+        "responses": {"200": "a", "2.5": "b", "true": "c", "null": "d"},
+    }
+
+
+def test_merge_keys_and_aliases(tmp_path: Path) -> None:
+    text = "a: &a {x: 1, y: 1}\nb: &b\n  <<: *a\n  x: 2\nc:\n  <<: *b\n  x: 3\nd: *a\n"
+    root = read_document(write(tmp_path, text)).root
+    assert root["b"] == {"x": 2, "y": 1}
+    assert root["c"] == {"x": 3, "y": 1}
+    assert root["d"] == root["a"]
+
+
+@pytest.mark.parametrize("name", ["api.json", "api.yaml"])
+def test_json(tmp_path: Path, name: str) -> None:
+    document = read_document(write(tmp_path, '{\n\t"a": [\n\t\t{"b/c": "\\ud83d\\ude00"}]}', name))
+    assert document.root == {"a": [{"b/c": "😀"}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("a: 1\nb: [1, 2\nc: 3\n", 3, "not YAML"),
+        ("a: 1\nb: {x: 1, x: 2}\n", 2, "'x' stands twice"),
+        ("a: 1\nresponses:\n  200: a\n  '200': b\n", 4, "'200' stands twice"),
+        ("a: 1\n<<: {b: 1}\nb: 2\na: 3\n", 4, "'a' stands twice"),
+        ("a: !unknown 1\n", 1, "!unknown"),
+        ("a: *nowhere\n", 1, "nowhere"),
+        ("? [a, b]\n: 1\n", 1, "unhashable"),
+        ("- a\n", 1, "a mapping is wanted"),
+        ("", 1, "a mapping is wanted"),
+        ("a: &a [*a]\n", None, "Circular"),
+        ("a: .nan\n", None, "JSON"),
+        ("a: !!binary aGk=\n", None, "JSON"),
+        ("a: !!set {x}\n", None, "JSON"),
+        ("a: " + "[" * 5000 + "]" * 5000, None, "nest"),
+        ("a: 1\n--- \nb: 2\n", None, "not YAML"),
+    ],
+)
+def test_bad_yaml(tmp_path: Path, text: str, line: int | None, words: str) -> None:
+    error = refusal(write(tmp_path, text))
+    assert words in str(error)
+    if line is not None:
+        assert error.line == line
+        assert f"api.yaml:{line}: " in str(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ('{\n"a": 1,\n}', 3, "not JSON"),
+        ('{"a": 1, "b": 2, "a": 3}', None, "'a' stands twice"),
+        ('{"a": NaN}', None, "JSON"),
+        ('{"a": "\\ud800"}', None, "surrogates"),
+        ('{"a": ' + "1" * 5000 + "}", None, "digits"),
+        ('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", None, "too deep"),
+        ("[]", 1, "a mapping is wanted"),
+        ("", 1, "not JSON"),
+    ],
+)
+def test_bad_json(tmp_path: Path, text: str, line: int | None, words: str) -> None:
+    error = refusal(write(tmp_path, text, "api.json"))
+    assert words in str(error)
+    assert error.line == line
+
+
+def test_what_cannot_be_read(tmp_path: Path) -> None:
+    assert "No such file" in str(refusal(tmp_path / "missing.yaml"))
+    assert "directory" in str(refusal(tmp_path))
+    assert "not UTF-8 text (byte 3)" in str(refusal(write(tmp_path, b"a: \xff")))
+
+
+DOCUMENT = """\
+openapi: 3.1.0
+paths:
+  /a/{b}:
+    get:
+      parameters:
+        - name: x
+          in: query
+        - {name: y,
+           in: query}
+      responses:
+        200: {description: Fine}
+"""
+
+
+@pytest.mark.parametrize(
+    ("pointer", "line"),
+    [
+        ((), 1),
+        (("paths",), 2),
+        (("paths", "/a/{b}", "get"), 4),
+        (("paths", "/a/{b}", "get", "parameters", 1), 8),
+        (("paths", "/a/{b}", "get", "parameters", "1", "in"), 9),
+        (("paths", "/a/{b}", "get", "responses", "200", "description"), 11),
+        (("paths", "/a/{b}", "get", "responses", "404"), 10),
+        (("paths", "/a/{b}", "get", "parameters", 7, "name"), 5),
+    ],
+)
+def test_lines(tmp_path: Path, pointer: tuple[str | int, ...], line: int) -> None:
+    document = read_document(write(tmp_path, DOCUMENT))
+    assert document.line_of(pointer) == line
+    error = document.error("it is\n wrong", pointer)
+    assert str(error).startswith(f"{document.path}:{line}: #")
+    assert str(error).endswith(": it is wrong")
+
+
+def test_pointer_in_a_message_is_escaped(tmp_path: Path) -> None:
+    document = read_document(write(tmp_path, "a/b: {~: [0]}\n"))
+    assert str(document.error("no", ("a/b", "~", 0))).endswith(":1: #/a~1b/~0/0: no")
+
+
+def test_lines_of_json_with_tabs(tmp_path: Path) -> None:
+    text = json.dumps({"a": {"b": [1, 2]}}, indent="\t")
+    document = read_document(write(tmp_path, text, "api.json"))
+    assert document.line_of(("a", "b", 1)) == 5
+
+
+def test_no_text_no_line() -> None:
+    assert Document(Path("made up"), "", {"a": 1}).line_of(("a",)) is None
