@@ -1,0 +1,102 @@
+"""The command `wafermock`. Each command is a few lines over a function of a room."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import __version__
+from .contract_options import CONTRACT_OPTIONS, contract_options, fail, load
+from .spec_commands import spec
+
+if TYPE_CHECKING:
+    from .mockserver.server import MockServer
+
+
+class _Group(click.Group):
+    """Turns the errors that are a user's to mend into one line and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from .spec import DocumentError
+
+        try:
+            return super().invoke(ctx)
+        except DocumentError as error:
+            fail(str(error))
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="wafermock")
+def main() -> None:
+    """A test bench for the Cerebras inference API."""
+
+
+main.add_command(spec)
+
+
+@main.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port", default=4010, show_default=True, type=click.IntRange(0, 65535),
+    help="The port to listen on; 0 picks a free one.",
+)  # fmt: skip
+@click.option("--seed", default=0, show_default=True, help="Another seed, other words and ids.")
+@click.option(
+    "--validate", type=click.Choice(["strict", "warn", "off"]), default="strict",
+    show_default=True, help="What to do with requests that break the contract.",
+)  # fmt: skip
+@click.option(
+    "--models", type=click.Choice(["any", "strict"]), default="any", show_default=True,
+    help="Whether a model that is not in the catalogue is answered.",
+)  # fmt: skip
+@click.option("--api-key", metavar="KEY", help="The only key that passes (default: any key does).")
+@click.option(
+    "--max-body", default=10 * 1024 * 1024, show_default=True, metavar="BYTES",
+    type=click.IntRange(min=1), help="The largest request body, as sent and as inflated.",
+)  # fmt: skip
+@click.option(
+    "--cache", type=click.Choice(["pure", "seen"]), default="pure", show_default=True,
+    help="Whether cached_tokens are a figure of the request, or what was really sent before.",
+)  # fmt: skip
+@click.option(
+    "--clock", type=click.Choice(["frozen", "real"]), default="frozen", show_default=True,
+    help="frozen: `created` and all times repeat. real: they are the computer's.",
+)  # fmt: skip
+@click.option(
+    "--limits", multiple=True, metavar="[MODEL:]NAME=N,…",
+    help="Rate limits, as rpm=5,tpm=30k (also rph, rpd, tph, tpd); may repeat.",
+)  # fmt: skip
+@click.option("--retry-after", is_flag=True, help="Send Retry-After with a rate-limit error.")
+@click.option("--queue-time", metavar="TIME", help="How long requests are queued, as 300ms.")
+@click.option("--ttft", metavar="TIME", help="Time to the first token, as 200ms.")
+@click.option("--tokens-per-second", metavar="N", help="How fast tokens come.")
+@click.option("--jitter", metavar="PERCENT", help="Vary the pace, as 10%.")
+@click.option("--model-speed", is_flag=True, help="The pace that was observed of each model.")
+@contract_options
+def serve(host: str, port: int, **options: Any) -> None:
+    """Serve the mock until interrupted."""
+    import asyncio
+
+    from .mockserver.server import serve
+    from .serving import service
+
+    contract = load(**{name: options.pop(name) for name in CONTRACT_OPTIONS})
+    try:
+        made = service(contract, **options)
+    except ValueError as error:
+        fail(str(error))
+    try:
+        asyncio.run(serve(made, host, port, _announce))
+    except OSError as error:
+        fail(f"cannot listen on {host}:{port}: {error.strerror}; --port 0 picks a free port")
+
+
+def _announce(server: MockServer) -> None:
+    click.echo(f"listening on {server.url}")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""What goes into the pipeline and what comes out of it. No socket in sight."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .clock import FROZEN_TIME
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as it came: `path` percent-encoded, header names in lower case."""
+
+    method: str
+    path: str
+    query: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When a request is answered: the clock's reading (Unix seconds), and how long requests
+    are queued for (seconds; None: nothing is simulated)."""
+
+    time: float = FROZEN_TIME
+    queue_time: float | None = None
+
+
+# The moment of every request while the clock is frozen and no queue is simulated.
+STILL = Moment()
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an answer takes from the limits: tokens reserved when it is asked for, tokens used."""
+
+    model: str
+    reserved: int
+    used: int
+    service_tier: str | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer as it will be delivered.
+
+    A whole answer has one part; a stream has one part an event, so that a delivery may pace or
+    cut between them. Joined, the parts are the body. `offsets` say when each part may go, in
+    seconds after the request; None: at once. `cost` is None for what costs nothing, an error say.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    parts: tuple[bytes, ...]
+    streamed: bool = False
+    offsets: tuple[float, ...] | None = None
+    cost: Cost | None = None
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(self.parts)

@@ -1,0 +1,21 @@
+"""What is to be said, before it becomes tokens: the common ground of canned, invented and scripted
+answers."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A call of a function: its name, and its arguments as JSON text."""
+
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The words of one choice. Empty texts are absent, not said."""
+
+    content: str = ""
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()

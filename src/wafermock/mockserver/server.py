@@ -1,0 +1,212 @@
+"""The edge: HTTP by aiohttp. The only module of this room that knows sockets."""
+
+import asyncio
+import contextlib
+import re
+import signal
+import socket
+from collections.abc import Callable
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, TypeVar
+
+from aiohttp import hdrs, web
+from aiohttp.web_protocol import RequestHandler
+
+from .clock import Stopwatch
+from .exchange import Answer, Request
+from .mock import Mock
+from .service import Service
+
+# How long streams in flight may take to end when the server is told to stop, in seconds.
+GRACE = 5.0
+
+SERVER = "wafermock"
+
+Response = TypeVar("Response", bound=web.StreamResponse)
+
+
+class _Connection(RequestHandler):
+    """A connection that answers broken HTTP with the catalogue's error, and tells no tracebacks."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        if self._manager is None or request.writer.output_size > 0:
+            raise ConnectionError("nobody is there to hear it, or an answer is on its way already")
+        if isinstance(exc, web.RequestPayloadError):  # the framing of the body is broken
+            status, message = 400, str(exc)
+        if status >= 500:
+            self.log_exception("Error handling request", exc_info=exc)
+        mock: Mock = self._manager.mock  # type: ignore[attr-defined]
+        # Behind its first line a parser's message shows the bytes and points at one of them.
+        reason = (message or "").partition("\n")[0].rstrip(":")
+        return _closing(_in_one(mock.protocol_error(status, reason)))
+
+
+class _Server(web.Server):
+    def __init__(self, mock: Mock, handler: Callable[..., Any]) -> None:
+        super().__init__(handler, access_log=None, auto_decompress=False)
+        self.mock = mock
+
+    def __call__(self) -> RequestHandler:
+        return _Connection(self, loop=self._loop, **self._kwargs)
+
+
+class MockServer:
+    """A service behind a socket. `await start()`, then `port` is the real port; `await stop()`."""
+
+    def __init__(self, service: Service, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.service = service
+        self.host = host
+        self.port = port
+        self._runner = web.ServerRunner(_Server(service.mock, self._handle), shutdown_timeout=GRACE)
+
+    @property
+    def url(self) -> str:
+        """The address of the server, without a path."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+    async def start(self) -> None:
+        """Listen. Raises OSError when the address cannot be had."""
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, self.host, self.port, reuse_address=True, backlog=1024)
+        try:
+            await site.start()
+        except BaseException:
+            await self._runner.cleanup()
+            raise
+        sockets: list[socket.socket] = site._server.sockets  # type: ignore[union-attr]
+        self.port = sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        """Take no new requests, finish those in flight, close."""
+        await self._runner.cleanup()
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        watch = self.service.clock.stopwatch()
+        limit = self.service.mock.settings.max_body
+        refused = (request.content_length or 0) > limit
+        body = b"\0" * (limit + 1) if refused else await _read(request, limit)
+        path, _, query = _target(request.raw_path).partition("?")
+        asked = Request(request.method, path, query, _headers(request), body)
+        turn = self.service.begin(asked)
+        try:
+            response = await _delivered(request, turn.answer, watch)
+        finally:
+            turn.end()
+        if refused and _waits_for_leave(request):
+            # The body will not come (RFC 9110, section 10.1.1): do not linger for it.
+            request.content.feed_eof()
+            _closing(response)
+        return response
+
+
+async def _read(request: web.BaseRequest, limit: int) -> bytes:
+    """Read a request's body up to a bound; more bytes than that tell that it was longer."""
+    if _waits_for_leave(request):
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0  # as aiohttp's own router does
+    parts = []
+    size = 0
+    while size <= limit and not request.content.at_eof():
+        part = await request.content.readany()
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
+
+
+def _waits_for_leave(request: web.BaseRequest) -> bool:
+    expects = request.headers.get(hdrs.EXPECT, "").lower() == "100-continue"
+    return expects and request.version >= (1, 1)  # RFC 9110, section 10.1.1: ignored before 1.1
+
+
+def _closing(response: Response) -> Response:
+    """Make a response the last of its connection, and let it say so."""
+    response.force_close()
+    response.headers[hdrs.CONNECTION] = "close"
+    return response
+
+
+def _target(raw: str) -> str:
+    """Return the path and query of a request target, in one spelling.
+
+    A target in absolute form loses scheme and authority (RFC 9112, section 3.2.2), and letters
+    that need no percent-encoding lose it (RFC 3986, section 6.2.2.2).
+    """
+    target = _AUTHORITY.sub("", _text(raw))
+    path, mark, query = target.partition("?")
+    return _UNRESERVED.sub(lambda found: chr(int(found[1], 16)), path or "/") + mark + query
+
+
+_AUTHORITY = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://[^/?]*")
+_UNRESERVED = re.compile("%(2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])", re.IGNORECASE)
+
+
+def _text(raw: str) -> str:
+    """Return a text that can be sent back: bytes that are not UTF-8 came as lone surrogates."""
+    return raw.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _headers(request: web.BaseRequest) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for name, raw in request.headers.items():
+        key, value = name.lower(), _text(raw)
+        headers[key] = f"{headers[key]}, {value}" if key in headers else value
+    return headers
+
+
+async def _delivered(
+    request: web.BaseRequest, answer: Answer, watch: Stopwatch
+) -> web.StreamResponse:
+    """Deliver an answer, or return it ready for delivery. `watch` began with the request."""
+    if answer.offsets is None or not answer.streamed:
+        if answer.offsets is not None:
+            await watch.reach(answer.offsets[-1])
+        # An unpaced stream goes in one write: one write an event costs twelve times as much.
+        return _in_one(answer, chunked=answer.streamed and request.version >= (1, 1))
+    response = web.StreamResponse(status=answer.status, headers=_with_server(answer))
+    if request.version >= (1, 1):
+        response.enable_chunked_encoding()
+    await response.prepare(request)
+    for offset, together in groupby(zip(answer.offsets, answer.parts, strict=True), itemgetter(0)):
+        await watch.reach(offset)
+        await response.write(b"".join(part for _, part in together))
+    await response.write_eof()
+    return response
+
+
+def _in_one(answer: Answer, *, chunked: bool = False) -> web.Response:
+    response = web.Response(status=answer.status, headers=_with_server(answer), body=answer.body)
+    if chunked:
+        response.enable_chunked_encoding()
+    return response
+
+
+def _with_server(answer: Answer) -> dict[str, str]:
+    return {**answer.headers, "server": SERVER}
+
+
+async def serve(
+    service: Service, host: str, port: int, ready: Callable[[MockServer], None]
+) -> None:
+    """Serve until SIGINT or SIGTERM. `ready` is called once the server answers."""
+    server = MockServer(service, host, port)
+    await server.start()
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
+            loop.add_signal_handler(number, stop.set)
+    ready(server)
+    try:
+        await stop.wait()
+    finally:
+        await server.stop()
