@@ -1,0 +1,72 @@
+"""Answers a second over keep-alive connections: the mock against a bare aiohttp server.
+
+    python benchmarks/throughput.py [--requests 4000] [--connections 16] [--rounds 3]
+
+Whole answers and streams; the same request again and again, and another one each time. The load
+comes from a second process. The bare server reads the same requests and sends the same bytes.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+from servers import HERE, WAFERMOCK, bare, record_answers, running
+
+# (streamed, distinct)
+CASES = {
+    "whole, identical": (False, False),
+    "whole, distinct": (False, True),
+    "stream, identical": (True, False),
+    "stream, distinct": (True, True),
+}
+
+
+def options(case: str, number: int) -> list[str]:
+    """The load generator's options; a mock that remembers answers must not know them already."""
+    streamed, distinct = CASES[case]
+    word = case.replace(", ", "-") + f"-{number}"
+    return [*(["--stream"] if streamed else []), *(["--distinct", word] if distinct else [])]
+
+
+def load(port: int, *options: str) -> dict[str, float]:
+    """Run the load generator against a port; return what it measured."""
+    command = [sys.executable, str(HERE / "load.py"), str(port), *options]
+    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return dict(json.loads(run.stdout))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Answers a second.")
+    parser.add_argument("--requests", type=int, default=4000, help="of each case and round")
+    parser.add_argument("--connections", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    sizes = ("--requests", str(given.requests), "--connections", str(given.connections))
+    with tempfile.TemporaryDirectory() as folder:
+        record_answers(Path(folder))
+        print(f"{'':<18} {'bare aiohttp':>14} {'wafermock':>12} {'share':>7} {'p99':>9}")
+        with running(bare(Path(folder))) as yardstick, running(WAFERMOCK) as mock:
+            for port in (yardstick, mock):
+                load(port, "--requests", "200")
+            for case in CASES:
+                measured: dict[int, list[float]] = {yardstick: [], mock: []}
+                slow = []
+                for number in range(given.rounds):
+                    for port, rates in measured.items():
+                        result = load(port, *sizes, *options(case, number))
+                        rates.append(result["requests"] / result["seconds"])
+                        if port == mock:
+                            slow.append(result["p99"])
+                base, own = (median(rates) for rates in measured.values())
+                print(
+                    f"{case:<18} {base:10.0f} /s {own:10.0f} /s {own / base:6.0%} "
+                    f"{median(slow):6.1f} ms"
+                )
+
+
+if __name__ == "__main__":
+    main()
