@@ -22,10 +22,12 @@ $(VENV)/bin/python:
 
 $(VENV)/core.stamp: pyproject.toml | $(VENV)/bin/python
 	$(PIP) install --editable .
+	$(BIN)/python -m compileall -q src  # the first start shall be as quick as the next
 	touch $@
 
 $(VENV)/dev.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) install --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m compileall -q src
 	touch $@ $(VENV)/core.stamp
 
 clean:

@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wafermock.spec import Operation
 
 from .draws import digest
 from .exchange import STILL, Moment
-from .pace import Pace
+
+if TYPE_CHECKING:
+    from .pace import Pace
 
 # How a request wants its answer delivered is no part of what it asks.
 _DELIVERY = ("stream", "stream_options")
@@ -33,7 +35,7 @@ class Call:
     fingerprint: str
     lenient: bool = False
     moment: Moment = STILL
-    pace: Pace | None = None
+    pace: "Pace | None" = None
 
     @cached_property
     def meaning(self) -> dict[str, Any]:

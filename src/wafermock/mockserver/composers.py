@@ -5,11 +5,11 @@ An operation names its composer with `x-wafermock-answer` (a fact of an overlay)
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wafermock.spec import Contract
 
-from . import chat, generic, text_completion
+from . import chat
 from .call import Call
 from .canned import Canned
 from .chat_json import ChatWriter
@@ -19,11 +19,13 @@ from .exchange import Answer, Cost
 from .generation import asked_tokens, of_chat, of_completion
 from .limits import reservation
 from .prefer import Preferences
-from .prompt_cache import PromptCache
 from .reasoning import reasoning_format
 from .refusal import Refusal
 from .reply import Reply
-from .text_completion_json import TextWriter
+
+if TYPE_CHECKING:
+    from .prompt_cache import PromptCache
+    from .text_completion_json import TextWriter
 
 JSON = "application/json"
 
@@ -35,7 +37,7 @@ class Materials:
     contract: Contract
     canned: Canned
     preferences: Preferences
-    cache: PromptCache | None
+    cache: "PromptCache | None"
 
     @property
     def preferred_reply(self) -> Reply | None:
@@ -44,7 +46,8 @@ class Materials:
         if name is None:
             return None
         if name not in self.canned.replies:
-            raise generic.unknown_example(name, list(self.canned.replies))
+            known = ", ".join(self.canned.replies) or "none"
+            raise Refusal("unknown_example", example=name, known=known)
         return self.canned.replies[name]
 
 
@@ -65,6 +68,10 @@ def _chat(call: Call, materials: Materials) -> Answer:
 
 
 def _text(call: Call, materials: Materials) -> Answer:
+    # Imported here: a server is asked for chat first, and shall not wait for what it does not need.
+    from . import text_completion
+    from .text_completion_json import TextWriter
+
     models = materials.contract.models
     reply = materials.preferred_reply
     completion = text_completion.compose(call, models, materials.canned, reply, materials.cache)
@@ -80,7 +87,7 @@ def _text(call: Call, materials: Materials) -> Answer:
 def _written(
     call: Call,
     completion: Completion,
-    writer: ChatWriter | TextWriter,
+    writer: "ChatWriter | TextWriter",
     model: dict[str, Any],
 ) -> Answer:
     """Write a completion whole or as a stream, at its pace, and say what it costs."""
@@ -134,6 +141,8 @@ def _model(call: Call, materials: Materials) -> Answer:
 
 
 def _example(call: Call, materials: Materials) -> Answer:
+    from . import generic
+
     response = call.operation.success
     assert response is not None  # an operation with a composer declares what it answers
     return generic.answer(call.operation, response, call.identity, materials.preferences)

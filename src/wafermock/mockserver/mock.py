@@ -4,13 +4,12 @@ import contextlib
 import re
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from wafermock.spec import Contract, Operation, Response, Route
 from wafermock.spec.faults import Fault, faults
 from wafermock.spec.requirements import Unmet
 
-from . import generic
 from .call import Call
 from .canned import Canned, Uncanned
 from .composers import COMPOSERS, JSON, Materials
@@ -18,13 +17,14 @@ from .decode import decode, holds_data
 from .draws import digest, uuid4
 from .event_stream import encode_json
 from .exchange import STILL, Answer, Moment, Request
-from .mend import mend
-from .pace import Pace
 from .parameters import parameter_faults
 from .prefer import NONE, Preferences, read_preferences
-from .prompt_cache import PromptCache
 from .refusal import Refusal
 from .security import authorise
+
+if TYPE_CHECKING:
+    from .pace import Pace
+    from .prompt_cache import PromptCache
 
 MIB = 1024 * 1024
 
@@ -48,7 +48,7 @@ class Settings:
     api_key: str | None = None
     max_body: int = 10 * MIB
     cache: Literal["pure", "seen"] = "pure"
-    pace: Pace | None = None
+    pace: "Pace | None" = None
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Mock:
         self.settings = settings
         self._schemes = contract.document.get("components", {}).get("securitySchemes", {})
         self._canned: dict[str, Canned] = {}
-        self._prompts = PromptCache() if settings.cache == "seen" else None
+        self._prompts = _prompt_cache() if settings.cache == "seen" else None
         self._heard_headers = tuple(sorted(_heard_headers(contract, self._schemes)))
         for operation in contract.operations:
             if operation.answer is not None and operation.answer not in COMPOSERS:
@@ -207,6 +207,8 @@ class Mock:
             return body, []
         violations = schema.violations(body)
         if violations and self.settings.validate != "strict":
+            from .mend import mend
+
             return mend(body, schema), faults(violations)
         return body, faults(violations)
 
@@ -227,7 +229,7 @@ class Mock:
             return COMPOSERS[operation.answer](call, materials)
         if response is None:
             return Answer(200, {}, ())
-        return generic.answer(
+        return _generic_answer(
             operation,
             response,
             call.identity,
@@ -253,7 +255,7 @@ class Mock:
         if response is None:
             raise Refusal("undeclared_status", status=code)
         identity = digest(operation.id, code)
-        return generic.answer(operation, response, identity, preferences, status=code)
+        return _generic_answer(operation, response, identity, preferences, status=code)
 
     def _error(self, refusal: Refusal, operation: Operation | None) -> Answer:
         """Make the answer of an error: the catalogue's, or the document's own where it differs."""
@@ -265,10 +267,25 @@ class Mock:
         if operation and declared and not _takes(declared, body):
             identity = digest(operation.id, entry.name)
             with contextlib.suppress(Refusal):  # a schema that nothing can satisfy
-                own = generic.answer(operation, declared, identity, NONE, status=entry.status)
+                own = _generic_answer(operation, declared, identity, NONE, status=entry.status)
                 return replace(own, headers={**own.headers, **refusal.headers})
         raw = body.encode() if isinstance(body, str) else encode_json(body)
         return Answer(entry.status, headers, (raw,))
+
+
+# Imported by those who need it: a first answer shall not wait for what it does not need.
+
+
+def _generic_answer(*arguments: Any, **more: Any) -> Answer:
+    from .generic import answer
+
+    return answer(*arguments, **more)
+
+
+def _prompt_cache() -> "PromptCache":
+    from .prompt_cache import PromptCache
+
+    return PromptCache()
 
 
 def _takes(response: Response, body: Any) -> bool:

@@ -1,6 +1,5 @@
 """Invented text: sentences of everyday English words, from Faker's word list."""
 
-import ast
 import re
 from functools import cache
 from importlib.util import find_spec
@@ -20,17 +19,16 @@ def word_list() -> tuple[str, ...]:
     for folder in package.submodule_search_locations or () if package else ():
         source = Path(folder, "providers", "lorem", "en_US", "__init__.py")
         if source.is_file():
-            for node in ast.walk(ast.parse(source.read_bytes())):
-                if _is_word_list(node):
-                    return tuple(ast.literal_eval(node.value))  # type: ignore[attr-defined]
+            found = _WORD_LIST.search(source.read_text("utf-8"))
+            if found:
+                return tuple(re.findall(r'"([^"\\]+)"', found[1]))
     from faker.providers.lorem.en_US import Provider
 
     return tuple(Provider.word_list)
 
 
-def _is_word_list(node: ast.AST) -> bool:
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    return any(isinstance(t, ast.Name) and t.id == "word_list" for t in targets)
+# The one list of the provider: one word in quotes after the other, in parentheses.
+_WORD_LIST = re.compile(r'\bword_list\b[^=]*= *\(((?:\s*"[^"\\]+",?)+\s*)\)')
 
 
 @cache

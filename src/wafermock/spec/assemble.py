@@ -12,10 +12,17 @@ from .requirements import RequirementCatalogue
 Catalogues = Mapping[str, Document]
 
 
-def assemble(root: dict[str, Any], catalogues: Catalogues, profile: str) -> Contract:
-    """Put a completed document and the catalogues (errors, models, requirements) together."""
+def assemble(
+    root: dict[str, Any],
+    catalogues: Catalogues,
+    profile: str,
+    validation_form: dict[str, Any] | None = None,
+) -> Contract:
+    """Put a completed document and the catalogues (errors, models, requirements) together.
+
+    `validation_form` is that of the document's schemas where it is known already.
+    """
     errors = ErrorCatalogue(catalogues["errors"], profile)
     models = ModelCatalogue(catalogues["models"])
-    return Contract(
-        root, profile, errors, models, RequirementCatalogue(catalogues["requirements"], errors)
-    )
+    requirements = RequirementCatalogue(catalogues["requirements"], errors)
+    return Contract(root, profile, errors, models, requirements, validation_form)

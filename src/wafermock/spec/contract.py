@@ -48,13 +48,14 @@ class Contract:
         errors: ErrorCatalogue,
         models: ModelCatalogue,
         requirements: RequirementCatalogue,
+        validation_form: dict[str, Any] | None = None,
     ) -> None:
         self.document = document
         self.profile = profile
         self.errors = errors
         self.models = models
         self.requirements = requirements
-        self.schemas = SchemaSpace(document)
+        self.schemas = SchemaSpace(document, validation_form)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -69,7 +69,7 @@ def load_contract(
     found = None if name is None else kept.fetch(name)
     if found is not None:
         catalogues = {c: Document(HERE / f"{c}.yaml", None, found[c]) for c in CATALOGUES}
-        return assemble(found["document"], catalogues, profile)
+        return assemble(found["document"], catalogues, profile, found["validation_form"])
     return _make_contract(sources(profile, documents, overlays, corrected=corrected), profile, name)
 
 
@@ -85,5 +85,6 @@ def _make_contract(files: Sources, profile: str, name: str | None) -> Contract:
     contract = complete(merge(read), list(map(read_overlay, files.overlays)), catalogues, profile)
     if name is not None and not any(leads_to_files(document.root) for document in read):
         roots = {c: catalogue.root for c, catalogue in catalogues.items()}
-        kept.keep(name, {"document": contract.document, **roots})
+        form = contract.schemas.validation_form
+        kept.keep(name, {"document": contract.document, "validation_form": form, **roots})
     return contract

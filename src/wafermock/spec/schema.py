@@ -53,9 +53,10 @@ class SchemaSpace:
     `at(pointer)` gives the schema at a pointer. Each is compiled when first used, and once.
     """
 
-    def __init__(self, root: dict[str, Any]) -> None:
+    def __init__(self, root: dict[str, Any], validation_form: dict[str, Any] | None = None) -> None:
         self.root = root
         self._schemas: dict[Pointer, Schema] = {}
+        self._validation_form = validation_form
 
     def at(self, pointer: Pointer) -> "Schema":
         if pointer not in self._schemas:
@@ -69,6 +70,8 @@ class SchemaSpace:
         A validator that only sees `oneOf` answers "matches none of five"; told by the
         discriminator which of them was meant, it says what is wrong in that one.
         """
+        if self._validation_form is not None:  # worked out before, see load.py
+            return self._validation_form
         form: dict[str, Any] = copy_json(_with_schemas(self.root))
         walk_schemas(form, lambda schema, _: _for_validation(schema))
         return form

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wafermock.mockserver.images import image_size
+
 from .asking import CHAT, JSON, content, examples, refusal, says, send, whole
 
 MODEL = "gemma-4-31b"
@@ -83,6 +85,11 @@ def test_a_frame_header_is_found_wherever_it_is(
 ) -> None:
     data = jpeg(width, height, frame=frame, fill=fill, before=before)
     assert 1 <= image_tokens(shows(uri(data, "jpeg"))) <= 280
+
+
+@pytest.mark.parametrize(("make", "kind"), [(png, "png"), (jpeg, "jpeg")])
+def test_the_size_is_width_by_height(make: Callable[[int, int], bytes], kind: str) -> None:
+    assert image_size(uri(make(640, 9), kind)) == (640, 9)
 
 
 def test_several_images_add_up() -> None:

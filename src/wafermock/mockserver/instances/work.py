@@ -29,8 +29,15 @@ NESTED = 150
 """Schemas within each other beyond which the count stops and tells the worst."""
 
 
-def _in_place(node: Node) -> Iterator[Node]:
+def _in_place(node: Node) -> tuple[Node, ...]:
     """The schemas that look at the same value."""
+    found: tuple[Node, ...] | None = node.memo.get("in place")
+    if found is None:
+        found = node.memo["in place"] = tuple(_listed_in_place(node))
+    return found
+
+
+def _listed_in_place(node: Node) -> Iterator[Node]:
     target = node.target()
     if target is not None:
         yield target
@@ -54,6 +61,9 @@ def visits(
 
     An upper bound, as no branch is cut short. Raises `Exhausted`.
     """
+    in_place = _in_place(node)
+    if not in_place and not isinstance(value, dict | list):  # most are so
+        return 1 + _matching(node, value)
     key = (node, id(value))
     found = known.get(key)
     if found is not None:
@@ -62,23 +72,26 @@ def visits(
     if depth > NESTED:
         raise Exhausted
     known[key] = 0
-    found = 1
-    for child in _in_place(node):
+    found = 1 + _matching(node, value)
+    for child in in_place:
         found += visits(child, value, budget, known, depth + 1)
-    if isinstance(value, str) and "pattern" in node.keywords:
-        found += MATCH * match_cost(node.keywords["pattern"])
-    if isinstance(value, dict):
-        for pattern in node.keywords.get("patternProperties", ()):
-            found += MATCH * match_cost(pattern) * len(value)
-        for child, member in _members(node, value):
-            found += visits(child, member, budget, known, depth + 1)
-    elif isinstance(value, list):
-        for child, item in _items(node, value):
-            found += visits(child, item, budget, known, depth + 1)
-    if "unevaluatedProperties" in node.keywords or "unevaluatedItems" in node.keywords:
-        found *= 2  # the validator asks once more what was looked at
+    if isinstance(value, dict | list):
+        inner = _members(node, value) if isinstance(value, dict) else _items(node, value)
+        for child, part in inner:
+            found += visits(child, part, budget, known, depth + 1)
+        if "unevaluatedProperties" in node.keywords or "unevaluatedItems" in node.keywords:
+            found *= 2  # the validator asks once more what was looked at
     known[key] = found
     return found
+
+
+def _matching(node: Node, value: JSON) -> int:
+    """What the patterns of a schema cost, in visits."""
+    if isinstance(value, str) and "pattern" in node.keywords:
+        return MATCH * match_cost(node.keywords["pattern"])
+    if isinstance(value, dict) and "patternProperties" in node.keywords:
+        return MATCH * len(value) * sum(map(match_cost, node.keywords["patternProperties"]))
+    return 0
 
 
 def _members(node: Node, value: dict[str, JSON]) -> Iterator[tuple[Node, JSON]]:
