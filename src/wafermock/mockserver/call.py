@@ -47,6 +47,7 @@ class Call:
             for name, value in self.body.items()
             if value is not None
             and name not in _DELIVERY
+            and (not properties or name in properties)  # what nobody declares means nothing
             and properties.get(name, {}).get("default", _NOTHING) != value
         }
 

@@ -9,6 +9,7 @@ import hashlib
 import json
 import random
 from collections.abc import Sequence
+from json.encoder import encode_basestring_ascii
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -34,6 +35,8 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 def canonical(value: Any) -> str:
     """Write JSON data in the one form that stands for all its spellings."""
+    if type(value) is str:  # most of what is digested
+        return encode_basestring_ascii(value)
     return _ENCODER.encode(_whole(value))
 
 
@@ -81,6 +84,11 @@ class Draws:
     def pick(self, items: Sequence[T]) -> T:
         """Draw one of some items."""
         return items[self.below(len(items))]
+
+    def picks(self, items: Sequence[T], count: int) -> list[T]:
+        """Draw so many of some items; the same as picking them one by one."""
+        fraction, limit = self._random.random, len(items)
+        return [items[int(fraction() * limit)] for _ in range(count)]
 
     def hexadecimal(self, digits: int) -> str:
         """Draw a number in hexadecimal digits."""

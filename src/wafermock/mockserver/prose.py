@@ -50,7 +50,7 @@ def sentences(draws: Draws, tokens: int) -> str:
 
 def words(draws: Draws, count: int) -> list[str]:
     """Draw some words of the list."""
-    return [draws.pick(word_list()) for _ in range(count)]
+    return draws.picks(word_list(), count)
 
 
 def _sentence(draws: Draws, length: int) -> str:

@@ -10,9 +10,6 @@ from .prose import sentences
 # than that. Thoughts of one request begin alike, so more effort always means more sentences.
 _LENGTH = {"low": 12, "medium": 40, "high": 96}
 
-# What stands around thoughts in the text when the format is `raw` and the model names no tags.
-_TAGS = ("<think>", "</think>")
-
 
 def effort(body: dict[str, Any], model: dict[str, Any]) -> str:
     """Return the effort that holds for a request: asked for, or the model's own."""
@@ -35,7 +32,7 @@ def reasoning_format(body: dict[str, Any], model: dict[str, Any]) -> str:
 
 def tagged(reasoning: str, model: dict[str, Any]) -> str:
     """Write thoughts as they stand in the text when the format is `raw`."""
-    opening, closing = (model["reasoning"] or {}).get("tags", _TAGS)
+    opening, closing = model["reasoning"]["tags"]
     return f"{opening}{reasoning}{closing}"
 
 
