@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from wafermock.spec.schema import Schema, SchemaSpace, Violation, compiled
+from wafermock.spec.schema import Schema, SchemaSpace, compiled
+from wafermock.spec.violations import Violation
 
 from .documents import with_schema
 

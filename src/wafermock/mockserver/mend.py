@@ -3,8 +3,9 @@
 from typing import Any
 
 from wafermock.spec import Schema, Violation
+from wafermock.spec.excerpt import LARGE
 from wafermock.spec.pointer import copy_json, resolve
-from wafermock.spec.schema import LARGE, Location
+from wafermock.spec.violations import Location
 
 # A body that is still broken after so many rounds loses whole properties, then everything.
 _ROUNDS = 16

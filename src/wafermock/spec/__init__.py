@@ -4,7 +4,8 @@ from .contract import Contract, Route
 from .document import DocumentError
 from .load import DEFAULT_PROFILE, load_contract, profiles
 from .operation import Example, MediaType, Operation, Response
-from .schema import Schema, Violation
+from .schema import Schema
+from .violations import Violation
 
 __all__ = [
     "DEFAULT_PROFILE",

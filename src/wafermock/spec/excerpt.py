@@ -6,14 +6,35 @@ a large instance only the first item at fault is kept, of its wide objects the f
 the validator is asked about the rest.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from .pointer import Pointer, copy_json
 
+# An instance with more values than this is large.
+LARGE = 5_000
+
 # Arrays up to this length, and objects up to this width, are left as they are.
 SHORT = 16
 NARROW = 64
+
+
+def is_large(instance: Any) -> bool:
+    """Say whether an instance holds so many values that its faults are looked for in an excerpt."""
+    left = LARGE
+    waiting = [instance]
+    while waiting:
+        node = waiting.pop()
+        inner: Collection[Any] = ()
+        if isinstance(node, dict):
+            inner = node.values()
+        elif isinstance(node, list):
+            inner = node
+        left -= len(inner)
+        if left < 0:
+            return True
+        waiting.extend(inner)
+    return False
 
 
 class Excerpt:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .document import read_document
-from .schema import Violation
+from .violations import Violation
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,9 @@ Validators, generators and the mock all read the document after this, so they ag
 
 from typing import Any
 
+from .alternatives import NULL
 from .pointer import Pointer, parse_pointer, resolve
 from .structure import walk_schemas
-
-NULL = {"type": "null"}
 
 
 def normalise(root: dict[str, Any]) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 from ..contract import event_data
 from ..pointer import Pointer
-from ..schema import Schema, Violation
+from ..schema import Schema
 from ..structure import holders, schemas_of, walk_schemas
+from ..violations import Violation
 from .subject import Place, Rule, Subject, rule
 
 RULES: dict[str, Rule] = {}
