@@ -355,7 +355,7 @@ def test_a_stop_sequence_is_never_said(
 
 def test_ids_have_their_form(make_mock: Any, ask: Any) -> None:
     uuid4 = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
-    for operation, prefix in ((CHAT, "chatcmpl-"), (TEXT, "cmpl-")):
+    for operation, prefix in ((CHAT, "chatcmpl-"), (TEXT, "chatcmpl-")):
         answer = ask(make_mock(), PATHS[operation], FIXED[operation][0])
         body = json.loads(answer.body)
         assert re.fullmatch(prefix + uuid4, body["id"])

@@ -175,7 +175,7 @@ def test_a_body_of_anything(tmp_path: Path) -> None:
     ],
 )
 def test_type_names(schema: Any, expected: str) -> None:
-    assert type_name({}, schema) == expected
+    assert type_name(schema) == expected
 
 
 @pytest.mark.parametrize(

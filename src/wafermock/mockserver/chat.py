@@ -38,7 +38,7 @@ def compose(
     body = call.body
     name = body.get("model") or next(iter(models))
     model = models[name]
-    generation = of_chat(body)
+    generation = of_chat(body, model)
     bounds.check(generation)
     context = model["context"]["paid"]
     prompt = chat_prompt(body, model, call.lenient)
@@ -72,7 +72,7 @@ def compose(
     if body.get("prediction"):
         limit = room if generation.max_tokens is None else min(room, generation.max_tokens)
         usage = _compare_prediction(speaker.predicted, usage, choices[0], limit)
-    return complete(call, "chatcmpl-", name, choices, usage, models)
+    return complete(call, name, choices, usage, models)
 
 
 class _Speaker:

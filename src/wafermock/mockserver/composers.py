@@ -18,7 +18,7 @@ from .event_stream import CONTENT_TYPE, encode_json, frame
 from .exchange import Answer, Cost
 from .generation import asked_tokens, of_chat, of_completion
 from .limits import reservation
-from .prefer import Preferences
+from .prefer import Preferences, unknown_example
 from .reasoning import reasoning_format
 from .refusal import Refusal
 from .reply import Reply
@@ -46,8 +46,7 @@ class Materials:
         if name is None:
             return None
         if name not in self.canned.replies:
-            known = ", ".join(self.canned.replies) or "none"
-            raise Refusal("unknown_example", example=name, known=known)
+            raise unknown_example(name, self.canned.replies)
         return self.canned.replies[name]
 
 
@@ -61,7 +60,7 @@ def _chat(call: Call, materials: Materials) -> Answer:
         call.identity,
         tool_style=model["tool_style"],
         reasoning_format=reasoning_format(call.body, model),
-        top_logprobs=of_chat(call.body).top_logprobs,
+        top_logprobs=of_chat(call.body, model).top_logprobs,
         service_tier=call.meaning.get("service_tier"),
     )
     return _written(call, completion, writer, model)
@@ -75,13 +74,14 @@ def _text(call: Call, materials: Materials) -> Answer:
     models = materials.contract.models
     reply = materials.preferred_reply
     completion = text_completion.compose(call, models, materials.canned, reply, materials.cache)
+    model = models[completion.model]
     writer = TextWriter(
         completion,
         call.identity,
         raw_tokens=call.body.get("return_raw_tokens") is True,
-        top_logprobs=of_completion(call.body).top_logprobs,
+        top_logprobs=of_completion(call.body, model).top_logprobs,
     )
-    return _written(call, completion, writer, models[completion.model])
+    return _written(call, completion, writer, model)
 
 
 def _written(

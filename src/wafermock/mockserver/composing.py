@@ -14,7 +14,6 @@ from .draws import Draws, digest, uuid4
 
 def complete(
     call: Call,
-    id_prefix: str,
     model: str,
     choices: Iterable[Choice],
     usage: Usage,
@@ -38,7 +37,7 @@ def complete(
         queue_time = call.moment.queue_time
         schedule = call.pace.schedule(call.identity, speed, prompt, written, queue_time)
     return Completion(
-        id=id_prefix + uuid4(digest("id", call.identity)),
+        id="chatcmpl-" + uuid4(digest("id", call.identity)),
         created=int(call.moment.time),
         model=model,
         system_fingerprint=_fingerprint(model, call.fingerprint),

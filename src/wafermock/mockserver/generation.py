@@ -5,9 +5,6 @@ from typing import Any
 
 from .bias import Bias
 
-# Where neither the request nor the context says how much: what admission reserves.
-MOST_TOKENS = 16_384
-
 
 @dataclass(frozen=True)
 class Generation:
@@ -26,16 +23,18 @@ class Generation:
     bias: Bias = field(default_factory=lambda: Bias({}))
 
 
-def of_chat(body: dict[str, Any]) -> Generation:
-    """Read the parameters of a chat completion request."""
-    limit = body.get("max_completion_tokens")
-    if limit is None:
-        limit = body.get("max_tokens")
+def of_chat(body: dict[str, Any], model: dict[str, Any]) -> Generation:
+    """Read the parameters of a chat completion request to a model of the catalogue."""
     least = body.get("min_completion_tokens")
     if least is None:
         least = body.get("min_tokens")
     top = (body.get("top_logprobs") or 0) if body.get("logprobs") else None
-    return _read(body, limit, least, top)
+    return _read(body, model, least, top)
+
+
+def of_completion(body: dict[str, Any], model: dict[str, Any]) -> Generation:
+    """Read the parameters of a completion request to a model of the catalogue."""
+    return _read(body, model, body.get("min_tokens"), body.get("logprobs"))
 
 
 def asked_tokens(body: dict[str, Any]) -> int | None:
@@ -46,17 +45,14 @@ def asked_tokens(body: dict[str, Any]) -> int | None:
     return None
 
 
-def of_completion(body: dict[str, Any]) -> Generation:
-    """Read the parameters of a completion request."""
-    return _read(body, body.get("max_tokens"), body.get("min_tokens"), body.get("logprobs"))
-
-
 def _read(
-    body: dict[str, Any], limit: int | None, least: int | None, top_logprobs: int | None
+    body: dict[str, Any], model: dict[str, Any], least: int | None, top_logprobs: int | None
 ) -> Generation:
+    limit = asked_tokens(body)
     stop = body.get("stop")
     if least == -1:  # the document: "Setting to -1 sets to max sequence length"
-        least = limit if limit is not None and limit > 0 else MOST_TOKENS
+        default = int(model["max_completion_tokens"]["default"])
+        least = limit if limit is not None and limit > 0 else default
     return Generation(
         max_tokens=None if limit is None or limit < 0 else int(limit),
         min_tokens=int(least or 0),

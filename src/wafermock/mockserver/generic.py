@@ -10,7 +10,7 @@ from wafermock.spec import MediaType, Operation, Response, Schema
 from .draws import digest
 from .event_stream import CONTENT_TYPE, encode_json, frame_events
 from .exchange import Answer
-from .prefer import Preferences
+from .prefer import Preferences, unknown_example
 from .refusal import Refusal
 
 _EVENTS_INVENTED = 3
@@ -102,11 +102,6 @@ def _quality(name: str, accept: str) -> float:
         if wanted in found:
             return found[wanted]
     return 0.0
-
-
-def unknown_example(name: str, known: list[str]) -> Refusal:
-    """Make the refusal for an example that is not there."""
-    return Refusal("unknown_example", example=name, known=", ".join(known) or "none")
 
 
 def _value(media_type: MediaType, identity: bytes, preferences: Preferences) -> Any:

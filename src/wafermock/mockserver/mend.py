@@ -3,7 +3,7 @@
 from typing import Any
 
 from wafermock.spec import Schema, Violation
-from wafermock.spec.excerpt import LARGE
+from wafermock.spec.excerpt import is_large
 from wafermock.spec.pointer import copy_json, resolve
 from wafermock.spec.violations import Location
 
@@ -25,9 +25,9 @@ def mend(body: Any, schema: Schema) -> dict[str, Any]:
     result: dict[str, Any] = copy_json(body)
     # As deep as the fault lies, then the whole property. A large body is not worth much search:
     # to find one fault in it may cost seconds.
-    is_large = _is_large(result)
-    for depth in (1,) if is_large else (None, 1):
-        for _ in range(_ROUNDS_OF_LARGE if is_large else _ROUNDS):
+    large = is_large(result)
+    for depth in (1,) if large else (None, 1):
+        for _ in range(_ROUNDS_OF_LARGE if large else _ROUNDS):
             gone = {_place(violation)[:depth] for violation in schema.partial.violations(result)}
             if not gone:
                 return result
@@ -42,17 +42,6 @@ def _place(violation: Violation) -> Location:
     """Return what must go: the value at fault, or the object that lacks a property."""
     missing = violation.keyword == "required"
     return violation.location[:-1] if missing else violation.location
-
-
-def _is_large(body: Any) -> bool:
-    """Say whether a body holds so many values that its faults are found one at a time."""
-    waiting = [body]
-    for node in waiting:
-        inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-        if len(waiting) + len(inner) > LARGE:
-            return True
-        waiting.extend(inner)
-    return False
 
 
 def _by_index(location: Location) -> list[tuple[int, str]]:

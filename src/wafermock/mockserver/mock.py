@@ -133,9 +133,15 @@ class Mock:
         if route is None:
             methods = self.contract.methods(request.path)
             if methods:
-                allow = {"Allow": ", ".join(methods)}
-                raise Refusal("method_not_allowed", headers=allow, method=request.method)
-            raise Refusal("path_not_found", path=request.path, method=request.method)
+                allowed = ", ".join(methods)
+                raise Refusal(
+                    "method_not_allowed",
+                    headers={"Allow": allowed},
+                    path=request.path,
+                    method=request.method,
+                    allowed=allowed,
+                )
+            raise Refusal("path_not_found", path=request.path)
         return route
 
     def _answer(self, asked: _Asked) -> Answer:
@@ -218,7 +224,7 @@ class Mock:
         if status is not None and not (response and response.status == str(status)):
             response = operation.response(status)
             if response is None:
-                raise Refusal("undeclared_status", status=status)
+                raise _undeclared(operation, status)
         elif operation.answer is not None:
             materials = Materials(
                 contract=self.contract,
@@ -253,7 +259,7 @@ class Mock:
             return self._error(Refusal(named[0]), operation)
         response = operation.response(code)
         if response is None:
-            raise Refusal("undeclared_status", status=code)
+            raise _undeclared(operation, code)
         identity = digest(operation.id, code)
         return _generic_answer(operation, response, identity, preferences, status=code)
 
@@ -286,6 +292,11 @@ def _prompt_cache() -> "PromptCache":
     from .prompt_cache import PromptCache
 
     return PromptCache()
+
+
+def _undeclared(operation: Operation, status: int) -> Refusal:
+    known = ", ".join(operation.responses) or "none"
+    return Refusal("undeclared_status", status=status, known=known)
 
 
 def _takes(response: Response, body: Any) -> bool:

@@ -1,7 +1,10 @@
 """The request header `Prefer` (RFC 7240): which example or which error the client wants."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from .refusal import Refusal
 
 # RFC 7240, section 2: token [ BWS "=" BWS word ] *( OWS ";" ... ), word = token / quoted-string
 _PREFERENCE = re.compile(
@@ -37,6 +40,11 @@ class Preferences:
 
 
 NONE = Preferences()
+
+
+def unknown_example(name: str, known: Iterable[str]) -> Refusal:
+    """Make the refusal for an example that an operation does not have."""
+    return Refusal("unknown_example", example=name, known=", ".join(known) or "none")
 
 
 def read_preferences(header: str | None) -> Preferences:

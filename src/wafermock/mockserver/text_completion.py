@@ -43,7 +43,7 @@ def compose(
     body = call.body
     name = body.get("model") or next(iter(models))
     context = models[name]["context"]["paid"]
-    generation = of_completion(body)
+    generation = of_completion(body, models[name])
     sent = _separate(body.get("prompt", ""))
     bounds.check(generation, len(sent))
     asked = list(_read(sent, generation.max_tokens, context))
@@ -69,7 +69,7 @@ def compose(
         completion_tokens=0,
         cached_tokens=sum(cache.read(prompt.tokens, name, key) for prompt in asked) if cache else 0,
     )
-    return complete(call, "cmpl-", name, choices, usage, models)
+    return complete(call, name, choices, usage, models)
 
 
 def _separate(prompt: Any) -> list[Any]:

@@ -17,6 +17,7 @@ class ErrorEntry:
 
     `shape` is `flat` (`message, type, param, code`), `fastapi` (`detail`) or `html`. `assumed`
     marks a body nobody has recorded yet. `retried` says whether the official SDKs try again.
+    `example` holds values for the placeholders of the message, for showing the error.
     """
 
     name: str
@@ -32,6 +33,7 @@ class ErrorEntry:
     retried: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str = ""
+    example: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def media_type(self) -> str:
@@ -41,7 +43,7 @@ class ErrorEntry:
     def answer(self, faults: Iterable[Fault] = (), **values: object) -> Body:
         """Make the body: `values` fill the message's placeholders, `faults` are schema faults.
 
-        A placeholder without a value stays readable (`N`), so every entry has an example.
+        What has no value shows the entry's example.
         """
         listed = list(faults)
         if self.shape == "html":
@@ -54,16 +56,16 @@ class ErrorEntry:
 
     def sentence(self, values: Mapping[str, object]) -> str:
         """Fill the message's placeholders."""
-        return self.message.format_map(_Readable(values))
+        return self.message.format_map({**self.example, **values})
 
     def _detail(self, values: Mapping[str, object]) -> dict[str, Any]:
-        loc = values.get("loc", ["body"])
-        return {"type": self.type, "loc": loc, "msg": self.sentence(values)}
-
-
-class _Readable(dict[str, object]):
-    def __missing__(self, key: str) -> str:
-        return key.upper()
+        detail = {
+            "type": self.type,
+            "loc": values.get("loc", ["body"]),
+            "msg": self.sentence(values),
+        }
+        # FastAPI tells the parser's own sentence beside its general one.
+        return {**detail, "ctx": {"error": values["reason"]}} if "reason" in values else detail
 
 
 class ErrorCatalogue:
@@ -79,7 +81,6 @@ class ErrorCatalogue:
         for name, body in self._document.root["errors"].items():
             known = {**body, **body.get("profiles", {}).get(self._profile, {})}
             known.pop("profiles", None)
-            known.pop("media_type", None)
             try:
                 entries[name] = ErrorEntry(name=name, **known)
             except TypeError as error:

@@ -20,12 +20,10 @@ class Merged:
 
     def error(self, message: str, pointer: Pointer) -> DocumentError:
         """Make an error that points into the file a part came from."""
-        for depth in range(len(pointer), -1, -1):
-            if origin := self.origins.get(pointer[:depth]):
-                document, start = origin
-                return document.error(message, start + pointer[depth:])
-        document, _ = next(iter(self.origins.values()))
-        return DocumentError(message, file=document.path, pointer=pointer)
+        # The root came from the first document, so that one of the ancestors is always known.
+        depth = next(d for d in range(len(pointer), -1, -1) if pointer[:d] in self.origins)
+        document, start = self.origins[pointer[:depth]]
+        return document.error(message, start + pointer[depth:])
 
 
 def merge(documents: Sequence[Document]) -> Merged:

@@ -34,7 +34,7 @@ def show_operation(contract: Contract, operation: Operation, width: int = 100) -
     security = "\n".join(_hanging(_security(contract, operation), 0, width))
     parts = [_heading(operation, width), security]
     if operation.parameters:
-        table = _table(list(_parameters(contract, operation.parameters)), width, 2)
+        table = _table(list(_parameters(operation.parameters)), width, 2)
         parts.append(f"Parameters\n{table}")
     if operation.request_body:
         required = "required" if operation.request_body.required else "optional"
@@ -74,13 +74,12 @@ def _scheme(name: str, scheme: dict[str, Any]) -> str:
     return f"{name} ({kind})"
 
 
-def _parameters(contract: Contract, parameters: Iterable[Parameter]) -> Iterator["Row"]:
-    root = contract.document
+def _parameters(parameters: Iterable[Parameter]) -> Iterator["Row"]:
     for parameter in parameters:
         node = parameter.schema.node if parameter.schema else {}
         rules = [f"in {parameter.place}", *(["required"] if parameter.required else [])]
         rules += constraints(node) if isinstance(node, dict) else []
-        yield Row(parameter.name, type_name(root, node), rules, flat(parameter.description))
+        yield Row(parameter.name, type_name(node), rules, flat(parameter.description))
 
 
 def _response(rows: "_Rows", response: Response, width: int) -> str:
@@ -110,7 +109,7 @@ def _media_types(rows: "_Rows", group: list[MediaType], width: int) -> str:
     node = schema.node if schema else {}
     what = "the data of each event: " if group[0].item_schema else ""
     above = " (see above)" if rows.shown(node) else ""
-    lines.extend(_hanging(f"{what}{type_name(rows.root, node)}{above}", 4, width))
+    lines.extend(_hanging(f"{what}{type_name(node)}{above}", 4, width))
     if table := _table(list(rows.of(node, 0)), width, 6):
         lines.append(table)
     return "\n".join(lines)
@@ -151,14 +150,14 @@ class _Rows:
         for branch in branches:
             rows = list(self.of(branch, depth if len(branches) == 1 else depth + 1))
             if rows and len(branches) > 1:
-                yield Row(f"{_INDENT * depth}- {type_name(self.root, branch)}", "", [], "")
+                yield Row(f"{_INDENT * depth}- {type_name(branch)}", "", [], "")
             yield from rows
 
     def _property(self, name: str, schema: Any, required: bool, depth: int) -> Iterator[Row]:
         node = schema if isinstance(schema, dict) else {}
         rules = [*(["required"] if required else []), *constraints(node)]
         text = first_sentence(node.get("description") or self._described(node))
-        yield Row(f"{_INDENT * depth}{name}", type_name(self.root, schema), rules, text)
+        yield Row(f"{_INDENT * depth}{name}", type_name(schema), rules, text)
         yield from self.of(schema, depth + 1)
 
     def _described(self, node: dict[str, Any]) -> str:

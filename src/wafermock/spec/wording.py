@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 
-def type_name(root: dict[str, Any], schema: Any) -> str:
+def type_name(schema: Any) -> str:
     """Name what a schema wants: `array of string`, `UserMessage or null`, a component's name."""
     if schema is False:
         return "nothing"
@@ -17,20 +17,20 @@ def type_name(root: dict[str, Any], schema: Any) -> str:
     names = types if isinstance(types, list) else [types] if types else []
     for keyword in ("oneOf", "anyOf"):
         if keyword in schema:
-            names = [type_name(root, branch) for branch in schema[keyword]]
+            names = [type_name(branch) for branch in schema[keyword]]
     if not names and len(schema.get("allOf", ())) == 1:
-        names = [type_name(root, schema["allOf"][0])]
+        names = [type_name(schema["allOf"][0])]
     if not names:
         names = [_implied(schema)]
-    named = [_array(root, schema) if name == "array" else name for name in names]
+    named = [_array(schema) if name == "array" else name for name in names]
     return " or ".join(dict.fromkeys(named))
 
 
-def _array(root: dict[str, Any], schema: dict[str, Any]) -> str:
+def _array(schema: dict[str, Any]) -> str:
     items = schema.get("items")
     if not isinstance(items, dict) or not items:
         return "array"
-    name = type_name(root, items)
+    name = type_name(items)
     return f"array of ({name})" if " or " in name else f"array of {name}"
 
 
