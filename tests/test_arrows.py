@@ -22,8 +22,8 @@ MAY_IMPORT = {
     "reports": {"reports"},
 }
 # The edge of the mock: sockets and HTTP, and the one clock. Everything else in it is pure.
-HTTP = {"mockserver/server.py", "mockserver/control.py", "mockserver/record.py"}
-EDGE = HTTP | {"mockserver/clock.py"}
+HTTP = {"mockserver/server.py"}
+EDGE = HTTP | {"mockserver/clock.py", "mockserver/process.py"}
 # What costs much to import: only where it is used, when it is used.
 HEAVY = {"faker", "hypothesis", "jinja2", "jsonschema", "pytest", "schemathesis"}
 # Modules that exist for such a package, and are imported only with it.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +67,7 @@ main.add_command(spec)
     help="frozen: `created` and all times repeat. real: they are the computer's.",
 )  # fmt: skip
 @click.option(
-    "--limits", multiple=True, metavar="[MODEL:]NAME=N,…",
+    "--limits", multiple=True, metavar="[MODEL:]NAME=N,...",
     help="Rate limits, as rpm=5,tpm=30k (also rph, rpd, tph, tpd); may repeat.",
 )  # fmt: skip
 @click.option("--retry-after", is_flag=True, help="Send Retry-After with a rate-limit error.")
@@ -79,7 +81,7 @@ def serve(host: str, port: int, **options: Any) -> None:
     """Serve the mock until interrupted."""
     import asyncio
 
-    from .mockserver.server import serve
+    from .mockserver.process import serve
     from .serving import service
 
     contract = load(**{name: options.pop(name) for name in CONTRACT_OPTIONS})
@@ -90,12 +92,17 @@ def serve(host: str, port: int, **options: Any) -> None:
     try:
         asyncio.run(serve(made, host, port, _announce))
     except OSError as error:
-        fail(f"cannot listen on {host}:{port}: {error.strerror}; --port 0 picks a free port")
+        advice = "; --port 0 picks a free port" if error.errno == errno.EADDRINUSE else ""
+        fail(f"cannot listen on {host}:{port}: {error.strerror or error}{advice}")
+    except UnicodeError:  # what no host can be called
+        fail(f"cannot listen on {host}:{port}: this is no host name")
 
 
 def _announce(server: MockServer) -> None:
-    click.echo(f"listening on {server.url}")
-    sys.stdout.flush()
+    try:
+        click.echo(f"listening on {server.url}")
+    except OSError:  # nobody reads it; serve all the same
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -56,6 +56,10 @@ _WITH_RESET = ("rpd", "tpm")
 # What a quota without a limit shows: the limit of the published page's example of the headers.
 GENEROUS = 1_000_000_000
 
+# How many accounts are kept apart, each with a model: some fifty megabytes. A client that sends
+# another key each time shall not fill the memory.
+MOST_ACCOUNTS = 16_384
+
 _NAMES = tuple(quota.name for quota in QUOTAS)
 
 _OWN = "a model's limits are a --limits of their own; give the option again for them"
@@ -236,12 +240,13 @@ class Limiter:
 
     def _buckets(self, account: str, model: str, now: int) -> dict[str, Bucket]:
         key = (account, model)
-        buckets = self._accounts.get(key)
+        buckets = self._accounts.pop(key, None)
         if buckets is None:
             buckets = self._new(model, now)
             if buckets:
                 self._sweep(now)
-                self._accounts[key] = buckets
+        if buckets:
+            self._accounts[key] = buckets  # in the order in which they were last asked for
         return buckets
 
     def _new(self, model: str, now: int) -> dict[str, Bucket]:
@@ -249,14 +254,18 @@ class Limiter:
         return {q.name: Bucket(limits[q.name], q.seconds, now) for q in QUOTAS if q.name in limits}
 
     def _sweep(self, now: int) -> None:
-        """Forget accounts whose buckets are full: they are as good as new. Now and then."""
+        """Make room, now and then: forget accounts whose buckets are full, as good as new.
+
+        Where that is not enough, those that have not asked for the longest are forgotten too.
+        """
         if len(self._accounts) < self._sweep_at:
             return
-        self._accounts = {
-            key: buckets
+        used = [
+            (key, buckets)
             for key, buckets in self._accounts.items()
             if any(bucket.in_use(now) for bucket in buckets.values())
-        }
+        ]
+        self._accounts = dict(used[-MOST_ACCOUNTS // 2 :])
         self._sweep_at = max(1024, 2 * len(self._accounts))
 
 

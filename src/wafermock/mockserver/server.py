@@ -1,11 +1,10 @@
 """The edge: HTTP by aiohttp. The only module of this room that knows sockets."""
 
-import asyncio
-import contextlib
 import re
-import signal
 import socket
 from collections.abc import Callable
+from email.utils import formatdate
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -13,9 +12,8 @@ from typing import Any, TypeVar
 from aiohttp import hdrs, web
 from aiohttp.web_protocol import RequestHandler
 
-from .clock import Stopwatch
+from .clock import Clock, Stopwatch
 from .exchange import Answer, Request
-from .mock import Mock
 from .service import Service
 
 # How long streams in flight may take to end when the server is told to stop, in seconds.
@@ -44,29 +42,42 @@ class _Connection(RequestHandler):
             status, message = 400, str(exc)
         if status >= 500:
             self.log_exception("Error handling request", exc_info=exc)
-        mock: Mock = self._manager.mock  # type: ignore[attr-defined]
+        service: Service = self._manager.service  # type: ignore[attr-defined]
         # Behind its first line a parser's message shows the bytes and points at one of them.
         reason = (message or "").partition("\n")[0].rstrip(":")
-        return _closing(_in_one(mock.protocol_error(status, reason)))
+        answer = service.protocol_error(status, reason)
+        return _closing(_in_one(answer, service.clock.time()))
 
 
 class _Server(web.Server):
-    def __init__(self, mock: Mock, handler: Callable[..., Any]) -> None:
-        super().__init__(handler, access_log=None, auto_decompress=False)
-        self.mock = mock
+    def __init__(self, service: Service, handler: Callable[..., Any]) -> None:
+        super().__init__(
+            handler,
+            access_log=None,
+            auto_decompress=False,
+            # Nothing is delivered to a client that has hung up, and nothing waits to be.
+            handler_cancellation=True,
+        )
+        self.service = service
 
     def __call__(self) -> RequestHandler:
         return _Connection(self, loop=self._loop, **self._kwargs)
 
 
 class MockServer:
-    """A service behind a socket. `await start()`, then `port` is the real port; `await stop()`."""
+    """A service behind a socket. `await start()`, then `port` is the real port; `await stop()`.
 
-    def __init__(self, service: Service, host: str = "127.0.0.1", port: int = 0) -> None:
+    `grace` is how long `stop` waits for answers in flight, in seconds above 0.
+    """
+
+    def __init__(
+        self, service: Service, host: str = "127.0.0.1", port: int = 0, grace: float = GRACE
+    ) -> None:
         self.service = service
         self.host = host
         self.port = port
-        self._runner = web.ServerRunner(_Server(service.mock, self._handle), shutdown_timeout=GRACE)
+        # aiohttp waits so long twice: until an answer is sent, then until its handler is over.
+        self._runner = web.ServerRunner(_Server(service, self._handle), shutdown_timeout=grace / 2)
 
     @property
     def url(self) -> str:
@@ -77,17 +88,27 @@ class MockServer:
     async def start(self) -> None:
         """Listen. Raises OSError when the address cannot be had."""
         await self._runner.setup()
-        site = web.TCPSite(self._runner, self.host, self.port, reuse_address=True, backlog=1024)
         try:
-            await site.start()
+            ports = await self._listen()
+            if len(set(ports)) > 1:  # a name with several addresses, and port 0: one a address
+                self.port = ports[0]
+                for site in self._runner.sites:
+                    await site.stop()
+                ports = await self._listen()
         except BaseException:
             await self._runner.cleanup()
             raise
+        self.port = ports[0]
+
+    async def _listen(self) -> list[int]:
+        """Listen on every address of the host, and return the port of each."""
+        site = web.TCPSite(self._runner, self.host, self.port, reuse_address=True, backlog=1024)
+        await site.start()
         sockets: list[socket.socket] = site._server.sockets  # type: ignore[union-attr]
-        self.port = sockets[0].getsockname()[1]
+        return [listener.getsockname()[1] for listener in sockets]
 
     async def stop(self) -> None:
-        """Take no new requests, finish those in flight, close."""
+        """Take no new requests, finish those in flight within the grace, close."""
         await self._runner.cleanup()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -99,7 +120,7 @@ class MockServer:
         asked = Request(request.method, path, query, _headers(request), body)
         turn = self.service.begin(asked)
         try:
-            response = await _delivered(request, turn.answer, watch)
+            response = await _delivered(request, turn.answer, watch, self.service.clock)
         finally:
             turn.end()
         if refused and _waits_for_leave(request):
@@ -152,7 +173,9 @@ _UNRESERVED = re.compile("%(2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])"
 
 def _text(raw: str) -> str:
     """Return a text that can be sent back: bytes that are not UTF-8 came as lone surrogates."""
-    return raw.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return (
+        raw if raw.isascii() else raw.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    )
 
 
 def _headers(request: web.BaseRequest) -> dict[str, str]:
@@ -164,17 +187,20 @@ def _headers(request: web.BaseRequest) -> dict[str, str]:
 
 
 async def _delivered(
-    request: web.BaseRequest, answer: Answer, watch: Stopwatch
+    request: web.BaseRequest, answer: Answer, watch: Stopwatch, clock: Clock
 ) -> web.StreamResponse:
     """Deliver an answer, or return it ready for delivery. `watch` began with the request."""
     if answer.offsets is None or not answer.streamed:
         if answer.offsets is not None:
             await watch.reach(answer.offsets[-1])
         # An unpaced stream goes in one write: one write an event costs twelve times as much.
-        return _in_one(answer, chunked=answer.streamed and request.version >= (1, 1))
-    response = web.StreamResponse(status=answer.status, headers=_with_server(answer))
+        chunked = answer.streamed and request.version >= (1, 1)
+        return _in_one(answer, clock.time(), chunked=chunked)
+    response = web.StreamResponse(status=answer.status, headers=_fields(answer, clock.time()))
     if request.version >= (1, 1):
         response.enable_chunked_encoding()
+    else:
+        _closing(response)  # nothing else ends a body whose length is not told
     await response.prepare(request)
     for offset, together in groupby(zip(answer.offsets, answer.parts, strict=True), itemgetter(0)):
         await watch.reach(offset)
@@ -183,30 +209,18 @@ async def _delivered(
     return response
 
 
-def _in_one(answer: Answer, *, chunked: bool = False) -> web.Response:
-    response = web.Response(status=answer.status, headers=_with_server(answer), body=answer.body)
+def _in_one(answer: Answer, now: float, *, chunked: bool = False) -> web.Response:
+    response = web.Response(status=answer.status, headers=_fields(answer, now), body=answer.body)
     if chunked:
         response.enable_chunked_encoding()
     return response
 
 
-def _with_server(answer: Answer) -> dict[str, str]:
-    return {**answer.headers, "server": SERVER}
+def _fields(answer: Answer, now: float) -> dict[str, str]:
+    """Return the header of an answer. Its date is the clock's, so that it repeats too."""
+    return {**answer.headers, "date": _date(int(now)), "server": SERVER}
 
 
-async def serve(
-    service: Service, host: str, port: int, ready: Callable[[MockServer], None]
-) -> None:
-    """Serve until SIGINT or SIGTERM. `ready` is called once the server answers."""
-    server = MockServer(service, host, port)
-    await server.start()
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
-            loop.add_signal_handler(number, stop.set)
-    ready(server)
-    try:
-        await stop.wait()
-    finally:
-        await server.stop()
+@lru_cache(maxsize=16)
+def _date(unix: int) -> str:
+    return formatdate(unix, usegmt=True)  # RFC 9110, section 5.6.7

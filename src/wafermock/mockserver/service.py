@@ -1,6 +1,7 @@
 """The mock in time: what an answer depends on beside its request. A clock, limits, a queue."""
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 
 from .clock import Clock
@@ -8,7 +9,7 @@ from .exchange import Answer, Moment, Request
 from .limits import Admission, Limiter, Limits
 from .memory import Memory
 from .mock import MIB, Mock
-from .queueing import Queue
+from .queueing import HEADER, Queue
 from .refusal import Refusal
 
 # How much of requests and answers is remembered, in bytes.
@@ -51,15 +52,19 @@ class Service:
     def begin(self, request: Request) -> Turn:
         """Answer a request. Never raises for anything a client sent."""
         moment = Moment(self.clock.time(), self.queue.seconds)
-        if not (self.mock.is_pure and self.limiter.is_pure):
+        if not (self.mock.is_pure and self.limiter.is_pure) or self.clock.kind == "real":
             return self._turn(request, moment)
-        key = (*self.mock.heard(request), moment)
+        key = (*self.mock.heard(request), request.headers.get(HEADER), moment)
         turn = self._memory.get(key)
         if turn is None:
             turn = self._turn(request, moment)
-            parts = turn.answer.parts
-            self._memory.put(key, turn, size=len(request.body) + sum(map(len, parts)))
+            self._memory.put(key, turn, size=_size(key) + _size(turn.answer.parts))
         return turn
+
+    def protocol_error(self, status: int, reason: str) -> Answer:
+        """Answer what is no HTTP request at all."""
+        answer = self.mock.protocol_error(status, reason)
+        return _with_headers(answer, self.limiter.headers("", ""))
 
     def _turn(self, request: Request, moment: Moment) -> Turn:
         answer = self.mock.answer(request, moment)
@@ -80,6 +85,13 @@ class Service:
 def _account(headers: Mapping[str, str]) -> str:
     """Tell accounts apart by the key they send."""
     return headers.get("authorization", "").partition(" ")[2].strip()
+
+
+def _size(values: tuple[Hashable, ...]) -> int:
+    """Say how many bytes a tuple holds, and tuples in it: keys can be larger than answers."""
+    return sys.getsizeof(values) + sum(
+        _size(value) if isinstance(value, tuple) else sys.getsizeof(value) for value in values
+    )
 
 
 def _with_headers(answer: Answer, headers: Mapping[str, str]) -> Answer:
