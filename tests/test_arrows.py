@@ -22,8 +22,14 @@ MAY_IMPORT = {
     "reports": {"reports"},
 }
 # The edge of the mock: sockets and HTTP, and the one clock. Everything else in it is pure.
-HTTP = {"mockserver/server.py"}
-EDGE = HTTP | {"mockserver/clock.py", "mockserver/process.py"}
+HTTP = {"mockserver/server.py", "mockserver/record/proxy.py", "mockserver/wire/perform.py"}
+EDGE = HTTP | {
+    "mockserver/clock.py",
+    "mockserver/control/held.py",
+    "mockserver/process.py",
+    "mockserver/record/recorder.py",
+    "mockserver/record/upstream.py",
+}
 # What costs much to import: only where it is used, when it is used.
 HEAVY = {"faker", "hypothesis", "jinja2", "jsonschema", "pytest", "schemathesis"}
 # Modules that exist for such a package, and are imported only with it.

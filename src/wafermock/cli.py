@@ -5,15 +5,19 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import __version__
 from .contract_options import CONTRACT_OPTIONS, contract_options, fail, load
+from .record_command import record
+from .script_commands import script
 from .spec_commands import spec
 
 if TYPE_CHECKING:
+    from .mockserver.script import ScriptState
     from .mockserver.server import MockServer
 
 
@@ -36,6 +40,8 @@ def main() -> None:
 
 
 main.add_command(spec)
+main.add_command(script)
+main.add_command(record)
 
 
 @main.command()
@@ -63,6 +69,15 @@ main.add_command(spec)
     help="Whether cached_tokens are a figure of the request, or what was really sent before.",
 )  # fmt: skip
 @click.option(
+    "--script", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+    help="Rules that say what is answered (docs/scripts.md); a file or a folder; may repeat.",
+)  # fmt: skip
+@click.option("--strict-script", is_flag=True, help="What no rule matches is an error.")
+@click.option("--watch", is_flag=True, help="Read a script again when it has changed.")
+@click.option("--delivery", default="", metavar="NAME", help="See docs/deliveries.md.")
+@click.option("--failure", default="", metavar="NAME:rate=0.1", help="See docs/failures.md.")
+@click.option("--defect", default="", metavar="NAME", help="See docs/defects.md.")
+@click.option(
     "--clock", type=click.Choice(["frozen", "real"]), default="frozen", show_default=True,
     help="frozen: `created` and all times repeat. real: they are the computer's.",
 )  # fmt: skip
@@ -77,7 +92,7 @@ main.add_command(spec)
 @click.option("--jitter", metavar="PERCENT", help="Vary the pace, as 10%.")
 @click.option("--model-speed", is_flag=True, help="The pace that was observed of each model.")
 @contract_options
-def serve(host: str, port: int, **options: Any) -> None:
+def serve(host: str, port: int, watch: bool, **options: Any) -> None:
     """Serve the mock until interrupted."""
     import asyncio
 
@@ -86,7 +101,7 @@ def serve(host: str, port: int, **options: Any) -> None:
 
     contract = load(**{name: options.pop(name) for name in CONTRACT_OPTIONS})
     try:
-        made = service(contract, **options)
+        made = service(contract, watch=click.echo if watch else None, **options)
     except ValueError as error:
         fail(str(error))
     try:
@@ -96,6 +111,13 @@ def serve(host: str, port: int, **options: Any) -> None:
         fail(f"cannot listen on {host}:{port}: {error.strerror or error}{advice}")
     except UnicodeError:  # what no host can be called
         fail(f"cannot listen on {host}:{port}: this is no host name")
+    _tell_unused(made.mock.script)
+
+
+def _tell_unused(script: ScriptState | None) -> None:
+    """List the rules that answered nothing: a script that has grown stale says so."""
+    for rule in script.unused() if script else ():
+        click.echo(f"rule {rule.name!r} ({rule.place}) answered nothing")
 
 
 def _announce(server: MockServer) -> None:

@@ -1,7 +1,8 @@
 """A service from the options of the command line, which are texts."""
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from .mockserver.clock import Clock
 from .mockserver.limits import Limiter, parse_limits
@@ -10,6 +11,10 @@ from .mockserver.pace import read_pace
 from .mockserver.queueing import Queue, parse_queue_time
 from .mockserver.service import Service
 from .spec import Contract
+
+if TYPE_CHECKING:
+    from .mockserver.acting import Choices
+    from .mockserver.script import ScriptState
 
 
 def service(
@@ -21,6 +26,12 @@ def service(
     api_key: str | None = None,
     max_body: int,
     cache: Literal["pure", "seen"] = "pure",
+    script: Sequence[Path] = (),
+    strict_script: bool = False,
+    watch: Callable[[str], None] | None = None,
+    delivery: str = "",
+    failure: str = "",
+    defect: str = "",
     clock: Literal["frozen", "real"] = "frozen",
     limits: Sequence[str] = (),
     retry_after: bool = False,
@@ -30,13 +41,29 @@ def service(
     jitter: str | None = None,
     model_speed: bool = False,
 ) -> Service:
-    """Make a service. Raises ValueError with a sentence that names the option at fault."""
+    """Make a service. Raises ValueError with a sentence that names the option at fault, and
+    DocumentError for a script that cannot be used."""
     pace = read_pace(ttft, tokens_per_second, jitter, model_speed)
-    settings = Settings(seed, validate, models, api_key, max_body, cache, pace)
+    settings = Settings(seed, validate, models, api_key, max_body, cache, pace, strict_script)
     time = Clock(clock)
     return Service(
-        Mock(contract, settings),
+        Mock(contract, settings, _script_state(script, contract) if script else None),
         time,
         Limiter(parse_limits(limits), time, retry_after=retry_after),
         Queue(None if queue_time is None else parse_queue_time(queue_time)),
+        watch,
+        _choices(contract, delivery, failure, defect) if delivery or failure or defect else None,
     )
+
+
+def _choices(contract: Contract, delivery: str, failure: str, defect: str) -> "Choices":
+    from .mockserver.acting import read_choices
+
+    return read_choices(contract.errors, delivery, failure, defect)
+
+
+def _script_state(paths: Sequence[Path], contract: Contract) -> "ScriptState":
+    # Imported where there is a script: most servers start without one.
+    from .mockserver.script import Script, ScriptState
+
+    return ScriptState(Script.load(paths, contract))

@@ -112,7 +112,9 @@ class _Speaker:
 def _with_thought(call: Call, model: dict[str, Any], reply: Reply, index: int) -> Reply:
     """Let the model think before it speaks, as long as the effort says."""
     wanted = effort(call.body, model)
-    if wanted == "none":
+    if reply.verbatim and not reply.reasoning:
+        return reply
+    if wanted == "none" and not reply.verbatim:
         return replace(reply, reasoning="")
     reasoning = reply.reasoning or thought(wanted, Draws("thought", call.voice, index))
     if reasoning_format(call.body, model) == "raw":

@@ -4,7 +4,7 @@ An operation names its composer with `x-wafermock-answer` (a fact of an overlay)
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from wafermock.spec import Contract
@@ -37,11 +37,17 @@ class Materials:
     contract: Contract
     canned: Canned
     preferences: Preferences
+    scripted: Reply | None
     cache: "PromptCache | None"
 
     @property
-    def preferred_reply(self) -> Reply | None:
-        """The reply of the example that the client asked for. Raises Refusal without it."""
+    def given_reply(self) -> Reply | None:
+        """The reply of a script, else of the example that the client asked for.
+
+        Raises Refusal when there is no such example.
+        """
+        if self.scripted is not None:
+            return replace(self.scripted, verbatim=True)
         name = self.preferences.example
         if name is None:
             return None
@@ -52,7 +58,7 @@ class Materials:
 
 def _chat(call: Call, materials: Materials) -> Answer:
     models = materials.contract.models
-    reply = materials.preferred_reply
+    reply = materials.given_reply
     completion = chat.compose(call, models, materials.canned, reply, materials.cache)
     model = models[completion.model]
     writer = ChatWriter(
@@ -72,7 +78,7 @@ def _text(call: Call, materials: Materials) -> Answer:
     from .text_completion_json import TextWriter
 
     models = materials.contract.models
-    reply = materials.preferred_reply
+    reply = materials.given_reply
     completion = text_completion.compose(call, models, materials.canned, reply, materials.cache)
     model = models[completion.model]
     writer = TextWriter(

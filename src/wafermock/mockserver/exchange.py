@@ -2,8 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .clock import FROZEN_TIME
+
+if TYPE_CHECKING:
+    from .acting import Acting
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Answer:
     A whole answer has one part; a stream has one part an event, so that a delivery may pace or
     cut between them. Joined, the parts are the body. `offsets` say when each part may go, in
     seconds after the request; None: at once. `cost` is None for what costs nothing, an error say.
+    `acting` is what a script does to the answer on its way.
     """
 
     status: int
@@ -55,6 +60,7 @@ class Answer:
     streamed: bool = False
     offsets: tuple[float, ...] | None = None
     cost: Cost | None = None
+    acting: "Acting | None" = None
 
     @property
     def body(self) -> bytes:

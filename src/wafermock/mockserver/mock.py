@@ -3,7 +3,7 @@
 import contextlib
 import re
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from wafermock.spec import Contract, Operation, Response, Route
@@ -20,11 +20,13 @@ from .exchange import STILL, Answer, Moment, Request
 from .parameters import parameter_faults
 from .prefer import NONE, Preferences, read_preferences
 from .refusal import Refusal
+from .reply import Reply
 from .security import authorise
 
 if TYPE_CHECKING:
     from .pace import Pace
     from .prompt_cache import PromptCache
+    from .script import ScriptState
 
 MIB = 1024 * 1024
 
@@ -39,7 +41,8 @@ class Settings:
     `warn` answers and tells in a header, `off` answers. `models`: `strict` knows the models of
     the catalogue only. With `api_key` no other key passes.
     `max_body` is in bytes, as sent and as inflated. `cache`: `pure` makes `cached_tokens` a
-    figure of the request, `seen` counts what this mock has really read before.
+    figure of the request, `seen` counts what this mock has really read before. With
+    `strict_script` a request that no rule of the script answers gets an error.
     """
 
     seed: int = 0
@@ -49,6 +52,7 @@ class Settings:
     max_body: int = 10 * MIB
     cache: Literal["pure", "seen"] = "pure"
     pace: "Pace | None" = None
+    strict_script: bool = False
 
 
 @dataclass
@@ -58,20 +62,27 @@ class _Asked:
     request: Request
     moment: Moment
     preferences: Preferences
+    scope: str
     operation: Operation | None = None
-    identity: bytes = field(default=b"")
+    identity: bytes = b""
 
 
 class Mock:
     """Answers requests by a contract.
 
-    Keeps no state that an answer depends on, but for the prompts it has read where `cache` is
-    `seen`.
+    Keeps no state that an answer depends on, but for the position in its script, and the prompts
+    it has read where `cache` is `seen`.
     """
 
-    def __init__(self, contract: Contract, settings: Settings = Settings()) -> None:
+    def __init__(
+        self,
+        contract: Contract,
+        settings: Settings = Settings(),
+        script: "ScriptState | None" = None,
+    ) -> None:
         self.contract = contract
         self.settings = settings
+        self.script = script
         self._schemes = contract.document.get("components", {}).get("securitySchemes", {})
         self._canned: dict[str, Canned] = {}
         self._prompts = _prompt_cache() if settings.cache == "seen" else None
@@ -84,10 +95,15 @@ class Mock:
                     f"{operation.answer!r}, it can be {known}"
                 )
 
-    def answer(self, request: Request, moment: Moment = STILL) -> Answer:
-        """Answer a request. Never raises for anything a client sent."""
+    def answer(self, request: Request, moment: Moment = STILL, scope: str = "") -> Answer:
+        """Answer a request. Never raises for anything a client sent.
+
+        `scope` keeps the positions in the script apart, so that tests can share a server.
+        """
+        if self.script is not None and (recorded := self._recorded(request, scope)):
+            return recorded
         preferences = read_preferences(request.headers.get("prefer"))
-        asked = _Asked(request, moment, preferences)
+        asked = _Asked(request, moment, preferences, scope)
         try:
             answer = self._answer(asked)
         except Refusal as refusal:
@@ -100,7 +116,7 @@ class Mock:
     @property
     def is_pure(self) -> bool:
         """Whether the same request at the same moment always has the same answer."""
-        return self._prompts is None
+        return self._prompts is None and self.script is None
 
     def heard(self, request: Request) -> tuple[Hashable, ...]:
         """Return all of a request that its answer depends on."""
@@ -109,7 +125,7 @@ class Mock:
 
     def refuse(self, refusal: Refusal, request: Request) -> Answer:
         """Answer a request with an error that stands outside of it, such as a limit."""
-        asked = _Asked(request, STILL, NONE)
+        asked = _Asked(request, STILL, NONE, "")
         route = self.contract.route(request.method, request.path)
         asked.operation = route.operation if route else None
         return self._with_request_id(self._error(refusal, asked.operation), asked)
@@ -172,7 +188,7 @@ class Mock:
             pace=settings.pace,
         )
         asked.identity = call.identity
-        answer = self._compose(call, asked)
+        answer = self._scripted(call, asked)
         if lines and settings.validate == "warn":
             headers = {**answer.headers, "x-wafermock-violations": _in_header(lines)}
             return replace(answer, headers=headers)
@@ -218,7 +234,46 @@ class Mock:
             return mend(body, schema), faults(violations)
         return body, faults(violations)
 
-    def _compose(self, call: Call, asked: _Asked) -> Answer:
+    def _recorded(self, request: Request, scope: str) -> Answer | None:
+        """Answer a request as it was recorded, whatever the contract says of it."""
+        from .acting import Acting
+        from .record import acceptable, is_recorded
+        from .script import Missed, Subject
+
+        assert self.script is not None
+        found = self.script.find(Subject(request, None, scope), among=is_recorded)
+        if isinstance(found, Missed) or found.outcome.answer is None:
+            return None
+        identity = digest(*self.heard(request))
+        acting = Acting(*found.outcome.acting(identity, found.position.hit))
+        answer = acceptable(found.outcome.answer, request)
+        return replace(answer, acting=acting) if acting else answer
+
+    def _scripted(self, call: Call, asked: _Asked) -> Answer:
+        """Answer by the script where a rule of it matches, else as without one."""
+        if self.script is None:
+            return self._compose(call, asked, None)
+        from .acting import Acting
+        from .script import Missed, Subject
+        from .wire import refusal_of
+
+        found = self.script.find(Subject(asked.request, call, asked.scope))
+        if isinstance(found, Missed):
+            # Both SDKs warm their connection whenever a client is made: no script is about that.
+            if self.settings.strict_script and call.operation.request_body is not None:
+                raise found.refusal
+            return self._compose(call, asked, None)
+        outcome = found.outcome
+        acting = Acting(*outcome.acting(call.identity, found.position.hit))
+        refusal = outcome.refusal or (acting.failure and refusal_of(acting.failure))
+        if refusal:
+            raise refusal
+        if outcome.pace is not None:
+            call = replace(call, pace=outcome.pace)
+        answer = outcome.answer or self._compose(call, asked, outcome.reply)
+        return replace(answer, acting=acting) if acting else answer
+
+    def _compose(self, call: Call, asked: _Asked, scripted: Reply | None) -> Answer:
         operation, preferences = call.operation, asked.preferences
         response, status = operation.success, preferences.code
         if status is not None and not (response and response.status == str(status)):
@@ -230,6 +285,7 @@ class Mock:
                 contract=self.contract,
                 canned=Uncanned(operation) if preferences.dynamic else self._examples(operation),
                 preferences=preferences,
+                scripted=scripted,
                 cache=self._prompts,
             )
             return COMPOSERS[operation.answer](call, materials)

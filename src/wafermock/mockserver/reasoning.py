@@ -32,7 +32,7 @@ def reasoning_format(body: dict[str, Any], model: dict[str, Any]) -> str:
 
 def tagged(reasoning: str, model: dict[str, Any]) -> str:
     """Write thoughts as they stand in the text when the format is `raw`."""
-    opening, closing = model["reasoning"]["tags"]
+    opening, closing = (model["reasoning"] or {}).get("tags", ("", ""))  # a script may think anyway
     return f"{opening}{reasoning}{closing}"
 
 

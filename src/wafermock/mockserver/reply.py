@@ -14,8 +14,12 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Reply:
-    """The words of one choice. Empty texts are absent, not said."""
+    """The words of one choice. Empty texts are absent, not said.
+
+    To a reply that is said `verbatim`, a script's, no thoughts are invented.
+    """
 
     content: str = ""
     reasoning: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
+    verbatim: bool = False

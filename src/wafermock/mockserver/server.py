@@ -13,8 +13,9 @@ from aiohttp import hdrs, web
 from aiohttp.web_protocol import RequestHandler
 
 from .clock import Clock, Stopwatch
+from .draws import Draws
 from .exchange import Answer, Request
-from .service import Service
+from .service import Service, Turn
 
 # How long streams in flight may take to end when the server is told to stop, in seconds.
 GRACE = 5.0
@@ -120,6 +121,8 @@ class MockServer:
         asked = Request(request.method, path, query, _headers(request), body)
         turn = self.service.begin(asked)
         try:
+            if turn.acting:
+                return await _performed(request, turn, watch, self.service.clock)
             response = await _delivered(request, turn.answer, watch, self.service.clock)
         finally:
             turn.end()
@@ -184,6 +187,29 @@ def _headers(request: web.BaseRequest) -> dict[str, str]:
         key, value = name.lower(), _text(raw)
         headers[key] = f"{headers[key]}, {value}" if key in headers else value
     return headers
+
+
+async def _performed(
+    request: web.BaseRequest, turn: Turn, watch: Stopwatch, clock: Clock
+) -> web.StreamResponse:
+    """Put an answer on the wire as a delivery, a failure or defects will have it."""
+    from .wire import plan
+    from .wire.perform import perform
+
+    acting = turn.acting
+    assert acting is not None
+    made = plan(
+        turn.answer,
+        http_version=(request.version.major, request.version.minor),
+        method=request.method,
+        keep_alive=request.keep_alive,
+        delivery=acting.delivery,
+        failure=acting.failure,
+        defects=acting.defects,
+        draws=Draws("wire", turn.answer.headers.get("x-request-id", "")),
+    )
+    date = _date(int(clock.time()))
+    return await perform(request, made, watch, (("date", date), ("server", SERVER)))
 
 
 async def _delivered(

@@ -1,0 +1,60 @@
+"""What a recorded request means: the digest by which a recorded rule knows it again."""
+
+from typing import Any
+
+from ..decode import decode
+from ..draws import digest
+from ..exchange import Request
+from ..refusal import Refusal
+from .redaction import Redactor, secrets_of
+
+# Recorded bodies are of any size: the upstream decides what is too large, not the record.
+_UNBOUNDED = 2**40
+
+
+def request_digest(request: Request) -> str:
+    """Name a request by its meaning, in 32 hexadecimal digits.
+
+    The same for every spelling of it (order of keys, white space, JSON or MessagePack, gzip) and
+    for every key it may be sent with: secrets are taken out first, so that nothing of them is in
+    the digest either. Headers do not count. Whether the answer is streamed does count, since a
+    recorded answer has one form. A function of the request alone.
+    """
+    redactor = Redactor(known=secrets_of(request))
+    parameters = sorted(redactor.query(request.query).split("&")) if request.query else []
+    path = redactor.path(request.path)
+    return digest(request.method.upper(), path, parameters, _said(request, redactor)).hex()
+
+
+def said(request: Request) -> Any:
+    """Return the data of a request's body; its bytes where it is no data, None without a body."""
+    if not request.body:
+        return None
+    content_type = request.headers.get("content-type")
+    try:
+        return decode(
+            request.body,
+            content_type,
+            request.headers.get("content-encoding"),
+            media_types=(_name(content_type),),
+            max_body=_UNBOUNDED,
+        )
+    except Refusal:
+        return request.body
+
+
+def _name(content_type: str | None) -> str:
+    return (content_type or "application/json").partition(";")[0].strip().lower()
+
+
+def _said(request: Request, redactor: Redactor) -> Any:
+    body = said(request)
+    if isinstance(body, bytes):
+        return b"".join(redactor.pieces([body], request.headers.get("content-type", "")))
+    if isinstance(body, dict):
+        body = {name: value for name, value in body.items() if not _says_nothing(name, value)}
+    return redactor.data(body)
+
+
+def _says_nothing(name: str, value: Any) -> bool:
+    return value is None or (name == "stream" and value is False)

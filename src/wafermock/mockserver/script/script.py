@@ -1,0 +1,126 @@
+"""A script: the rules of some files, in order, and whether the files have changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from wafermock.spec import Contract, DocumentError, load_contract
+from wafermock.spec.document import read_document
+
+from .catalogues import Catalogues
+from .reading import read_rules
+from .rule import Rule
+
+# What is a script among the files of a folder. Material of scripts stands in folders below it.
+SUFFIXES = (".yaml", ".yml", ".json")
+
+# What tells that a file is another: its time in nanoseconds, its size; None where there is none.
+Stamp = tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class Script:
+    """Rules, as their files had them when they were read.
+
+    `problem` is what was wrong with the files when they were last read again; the rules are then
+    those from before.
+    """
+
+    rules: tuple[Rule, ...] = ()
+    paths: tuple[Path, ...] = ()
+    contract: Contract | None = field(default=None, repr=False)
+    stamps: dict[Path, Stamp] = field(default_factory=dict, repr=False)
+    problem: DocumentError | None = None
+
+    @classmethod
+    def load(
+        cls, paths: Iterable[Path | str] | Path | str, contract: Contract | None = None
+    ) -> Script:
+        """Read scripts from files and folders, in the order given, a folder's files by name.
+
+        `contract` knows operations and errors (default: the built-in one). Raises DocumentError
+        (file, line, pointer) for the first thing that cannot be used.
+        """
+        given = [paths] if isinstance(paths, Path | str) else paths
+        script, wrong = _read(tuple(map(Path, given)), contract or load_contract())
+        if wrong:
+            raise wrong[0]
+        return script
+
+    def changed(self) -> bool:
+        """Say whether a file is another one than when it was read, is new, or is gone.
+
+        Looks at times and sizes, which costs a look-up a file.
+        """
+        watched = {*_files(self.paths), *self.stamps}
+        return any(_stamp(path) != self.stamps.get(path) for path in watched)
+
+    def reload(self) -> Script:
+        """Read the files again. Where one is broken, the rules stay, and `problem` says what is.
+
+        Never raises for what a file says.
+        """
+        script, wrong = _read(self.paths, self.contract or load_contract())
+        return replace(self, stamps=script.stamps, problem=wrong[0]) if wrong else script
+
+
+def problems(
+    paths: Iterable[Path | str], contract: Contract | None = None
+) -> tuple[Script, list[DocumentError]]:
+    """Read scripts; return the rules that can be used, and all that is wrong, file by file."""
+    return _read(tuple(map(Path, paths)), contract or load_contract())
+
+
+def _read(paths: tuple[Path, ...], contract: Contract) -> tuple[Script, list[DocumentError]]:
+    catalogues = Catalogues(contract)
+    rules: list[Rule] = []
+    wrong: list[DocumentError] = []
+    stamps: dict[Path, Stamp] = {}
+    for file in _files(paths):
+        stamps[file] = _stamp(file)  # before it is read: what changes meanwhile has changed since
+        try:
+            document = read_document(file)
+        except DocumentError as error:
+            wrong.append(error)
+            continue
+        found, material, faults = read_rules(document, catalogues)
+        rules += found
+        wrong += faults
+        stamps |= {path: _stamp(path) for path in material}
+    wrong += _same_names(rules)
+    return Script(tuple(rules), paths, contract, stamps), wrong
+
+
+def _files(paths: Sequence[Path]) -> list[Path]:
+    """List the files of scripts; a folder stands for the files in it."""
+    files: list[Path] = []
+    for path in paths:
+        try:
+            inside = sorted(path.iterdir()) if path.is_dir() else [path]
+        except OSError:
+            inside = [path]  # reading it will say what is wrong
+        if path.is_dir():
+            inside = [f for f in inside if f.suffix.lower() in SUFFIXES and f.name[0] != "."]
+        files += inside
+    return list(dict.fromkeys(files))
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def _same_names(rules: Sequence[Rule]) -> list[DocumentError]:
+    first: dict[str, Rule] = {}
+    wrong = []
+    for rule in rules:
+        other = first.setdefault(rule.name, rule)
+        if other is not rule:
+            message = f"the rule {rule.name!r} stands at {other.place} already; name it otherwise"
+            wrong.append(DocumentError(message, file=rule.file, line=rule.line))
+    return wrong

@@ -1,0 +1,1 @@
+"""Scripts: rules, what they match, what they answer."""
