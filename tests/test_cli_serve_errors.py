@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+
+from wafermock.cli import main
 
 PATHS = {"/a": {"get": {"operationId": "a", "responses": {"200": {"description": "Fine"}}}}}
 FINE = {"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": PATHS}
@@ -142,3 +145,12 @@ def test_wrong_usage() -> None:
         assert result.returncode == 2
         assert "Traceback" not in result.stderr
         assert "Usage: " in result.stderr
+
+
+def test_a_limit_of_a_model_that_is_not_there() -> None:
+    arguments = ["serve", "--port", "0", "--models", "strict", "--limits", "gpt-oss-12b:rpm=1"]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    (line,) = result.output.splitlines()
+    assert "gpt-oss-12b" in line
+    assert "gpt-oss-120b" in line

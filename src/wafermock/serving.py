@@ -46,10 +46,17 @@ def service(
     pace = read_pace(ttft, tokens_per_second, jitter, model_speed)
     settings = Settings(seed, validate, models, api_key, max_body, cache, pace, strict_script)
     time = Clock(clock)
+    parsed = parse_limits(limits)
+    for name in parsed.models:
+        if models == "strict" and name not in contract.models:
+            known = ", ".join(contract.models)
+            raise ValueError(
+                f"--limits {name}: no such model, and --models is strict; there are {known}"
+            )
     return Service(
         Mock(contract, settings, _script_state(script, contract) if script else None),
         time,
-        Limiter(parse_limits(limits), time, retry_after=retry_after),
+        Limiter(parsed, time, retry_after=retry_after),
         Queue(None if queue_time is None else parse_queue_time(queue_time)),
         watch,
         _choices(contract, delivery, failure, defect) if delivery or failure or defect else None,

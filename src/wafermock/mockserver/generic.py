@@ -107,8 +107,11 @@ def _quality(name: str, accept: str) -> float:
 def _value(media_type: MediaType, identity: bytes, preferences: Preferences) -> Any:
     if preferences.example is not None:
         return media_type.examples[preferences.example].value
-    if media_type.examples and not preferences.dynamic:
-        return next(iter(media_type.examples.values())).value
+    if not preferences.dynamic:
+        for example in media_type.examples.values():
+            # An example that breaks its own schema would make the mock break the contract.
+            if media_type.schema is None or media_type.schema.is_valid(example.value):
+                return example.value
     if media_type.item_schema is not None:
         return [{"data": encode_json(v).decode()} for v in _items(media_type.item_schema, identity)]
     return generate(media_type.schema, identity)
@@ -129,7 +132,7 @@ def generate(schema: Schema | None, identity: bytes) -> Any:
         return make_instance(schema.standalone, identity)
     except SchemaError as error:
         place = error.pointer or "(root)"
-        raise Refusal("unsatisfiable_schema", pointer=place, reason=error.reason) from None
+        raise Refusal("unsatisfiable_document", pointer=place, reason=error.reason) from None
 
 
 def _encode(media_type: MediaType, value: Any) -> bytes:

@@ -309,11 +309,11 @@ class Mock:
 
     def _preferred_error(self, operation: Operation, preferences: Preferences) -> Answer:
         code = preferences.code or 500
-        entries = self.contract.errors.of_status(code)
-        named = [e for e in entries if preferences.example in (None, e.name)]
-        if named:
-            return self._error(Refusal(named[0]), operation)
         response = operation.response(code)
+        for entry in self.contract.errors.of_status(code):
+            wanted = preferences.example in (None, entry.name)
+            if wanted and (operation.answer or _shows(response, entry.name)):
+                return self._error(Refusal(entry), operation)
         if response is None:
             raise _undeclared(operation, code)
         identity = digest(operation.id, code)
@@ -330,7 +330,10 @@ class Mock:
             identity = digest(operation.id, entry.name)
             with contextlib.suppress(Refusal):  # a schema that nothing can satisfy
                 own = _generic_answer(operation, declared, identity, NONE, status=entry.status)
-                return replace(own, headers={**own.headers, **refusal.headers})
+                # The document's own error has no place for what is wrong: a header tells it.
+                lines = [f.line for f in refusal.faults] or [entry.sentence(refusal.values)]
+                told = {"x-wafermock-violations": _in_header(lines)}
+                return replace(own, headers={**own.headers, **refusal.headers, **told})
         raw = body.encode() if isinstance(body, str) else encode_json(body)
         return Answer(entry.status, headers, (raw,))
 
@@ -353,6 +356,12 @@ def _prompt_cache() -> "PromptCache":
 def _undeclared(operation: Operation, status: int) -> Refusal:
     known = ", ".join(operation.responses) or "none"
     return Refusal("undeclared_status", status=status, known=known)
+
+
+def _shows(response: Response | None, error: str) -> bool:
+    """Say whether a declared response shows an error of the catalogue among its examples."""
+    content = response.content.values() if response else ()
+    return any(error in media_type.examples for media_type in content)
 
 
 def _takes(response: Response, body: Any) -> bool:

@@ -105,8 +105,12 @@ def _parse_json(text: str, path: Path) -> Any:
         root = json.loads(text, object_pairs_hook=_unique)
         refuse_what_json_cannot_hold(root)
     except json.JSONDecodeError as error:
-        message = f"not JSON: {error.msg} (column {error.colno})"
-        raise DocumentError(message, file=path, line=error.lineno) from None
+        at = error.pos
+        if error.msg.startswith("Illegal trailing comma"):  # Python 3.13 points at the comma
+            at += len(text[at:]) - len(text[at:].lstrip(", \t\r\n"))
+        line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+        message = f"not JSON: {error.msg} (column {column})"
+        raise DocumentError(message, file=path, line=line) from None
     except RecursionError:
         raise DocumentError("not JSON that can be read: nested too deep", file=path) from None
     except ValueError as error:
