@@ -1,0 +1,159 @@
+"""A call as the journal keeps it, and why it was answered as it was."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..decode import decode
+from ..exchange import Answer, Request
+from ..refusal import Refusal
+from .masking import Mask, masked_headers, secrets_in
+from .reading import Said, asked, read_answer
+
+# A body is inflated to so many bytes at most, to be shown.
+_LARGEST = 64 * 1024 * 1024
+# So much of what was asked is kept in words.
+_SHOWN = 400
+# Whatever the operation takes: an entry is read, not judged.
+_MEDIA_TYPES = ("*/*",)
+
+
+@dataclass(frozen=True)
+class Miss:
+    """A rule that came near, and what did not fit, one sentence each."""
+
+    rule: str
+    differences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Why:
+    """Why a call was answered as it was.
+
+    `rule` is the name of the rule that matched, `nearest` are those that nearly did. `failure`,
+    `delivery` and `defect` are names of the catalogues, where one was in play.
+    """
+
+    rule: str | None = None
+    nearest: tuple[Miss, ...] = ()
+    failure: str | None = None
+    delivery: str | None = None
+    defect: str | None = None
+
+
+PLAIN = Why()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a list shows of a request."""
+
+    model: str | None
+    stream: bool
+    words: str
+
+
+@dataclass(eq=False)
+class Entry:
+    """A call as the journal keeps it.
+
+    `time` is the clock's reading, Unix seconds; `duration` is in seconds of passage, None while
+    the call is in flight. `ending` says how the delivery ended: `complete`, `client gone`,
+    `dropped`. `request` and `answer` are as they came and went: nothing of them is shown but by
+    way of `mask` and the properties that use it. `size` is in bytes.
+    """
+
+    number: int
+    scope: str
+    time: float
+    request: Request
+    answer: Answer
+    operation: str | None = None
+    why: Why = PLAIN
+    omitted: int = 0
+    duration: float | None = None
+    ending: str | None = None
+    revision: int = 0
+    size: int = 0
+
+    @cached_property
+    def mask(self) -> Mask:
+        """Takes out of texts what must not be shown of this call."""
+        return Mask([*secrets_in(self.request.headers), *secrets_in(self.answer.headers)])
+
+    @property
+    def request_headers(self) -> dict[str, str]:
+        """The headers of the request, masked."""
+        return masked_headers(self.request.headers)
+
+    @property
+    def answer_headers(self) -> dict[str, str]:
+        """The headers of the answer, masked."""
+        return masked_headers(self.answer.headers)
+
+    @property
+    def path(self) -> str:
+        """The path, masked."""
+        return self.mask.text(self.request.path)
+
+    @property
+    def query(self) -> str:
+        """The query, masked."""
+        return self.mask.query(self.request.query) if self.request.query else ""
+
+    @property
+    def request_body(self) -> bytes:
+        """The body as it came, masked; a compressed one stays as it is, see `data`."""
+        return self.mask.bytes(self.request.body)
+
+    @property
+    def data(self) -> Any:
+        """The JSON data of the request body, inflated, as it came; None: there is none to read."""
+        headers = self.request.headers
+        if not self.request.body:
+            return None
+        try:
+            return decode(
+                self.request.body,
+                headers.get("content-type"),
+                headers.get("content-encoding"),
+                media_types=_MEDIA_TYPES,
+                max_body=_LARGEST,
+            )
+        except Refusal:
+            return None
+
+    @cached_property
+    def _asked(self) -> "_Asked":
+        # What lists and filters need is kept, the data is not: it is larger than its bytes.
+        data = self.data
+        body = data if isinstance(data, dict) else {}
+        name = body.get("model")
+        model = name if isinstance(name, str) else None
+        return _Asked(model, body.get("stream") is True, self.mask.text(asked(data)[:_SHOWN]))
+
+    @property
+    def model(self) -> str | None:
+        """The model that was asked for."""
+        return self.answer.cost.model if self.answer.cost else self._asked.model
+
+    @property
+    def stream(self) -> bool:
+        """Whether a stream was asked for, or was answered."""
+        return self.answer.streamed or self._asked.stream
+
+    @property
+    def asked(self) -> str:
+        """The beginning of what the request asked last, masked."""
+        return self._asked.words
+
+    @property
+    def said(self) -> Said:
+        """What the answer said, joined."""
+        answer = self.answer
+        return read_answer(answer.status, answer.streamed, answer.parts)
+
+    @property
+    def missed(self) -> bool:
+        """Whether there were rules and none fitted."""
+        return self.why.rule is None and bool(self.why.nearest)
