@@ -78,6 +78,11 @@ main.add_command(record)
 @click.option("--failure", default="", metavar="NAME:rate=0.1", help="See docs/failures.md.")
 @click.option("--defect", default="", metavar="NAME", help="See docs/defects.md.")
 @click.option(
+    "--control", type=click.Choice(["off", "loopback", "anywhere"]), default="off",
+    show_default=True,
+    help="Serve the journal, the levers and a page at /__wafermock__/, to this machine or to all.",
+)  # fmt: skip
+@click.option(
     "--clock", type=click.Choice(["frozen", "real"]), default="frozen", show_default=True,
     help="frozen: `created` and all times repeat. real: they are the computer's.",
 )  # fmt: skip
@@ -92,20 +97,23 @@ main.add_command(record)
 @click.option("--jitter", metavar="PERCENT", help="Vary the pace, as 10%.")
 @click.option("--model-speed", is_flag=True, help="The pace that was observed of each model.")
 @contract_options
-def serve(host: str, port: int, watch: bool, **options: Any) -> None:
+def serve(host: str, port: int, watch: bool, control: str, **options: Any) -> None:
     """Serve the mock until interrupted."""
     import asyncio
 
+    from . import serving
     from .mockserver.process import serve
-    from .serving import service
 
     contract = load(**{name: options.pop(name) for name in CONTRACT_OPTIONS})
     try:
-        made = service(contract, watch=click.echo if watch else None, **options)
+        made = serving.service(contract, watch=click.echo if watch else None, **options)
     except ValueError as error:
         fail(str(error))
     try:
-        asyncio.run(serve(made, host, port, _announce))
+        levers = None
+        if control != "off":
+            levers = serving.control(made, contract, anywhere=control == "anywhere")
+        asyncio.run(serve(made, host, port, _announce, levers))
     except OSError as error:
         advice = "; --port 0 picks a free port" if error.errno == errno.EADDRINUSE else ""
         fail(f"cannot listen on {host}:{port}: {error.strerror or error}{advice}")

@@ -51,7 +51,8 @@ class Answer:
     A whole answer has one part; a stream has one part an event, so that a delivery may pace or
     cut between them. Joined, the parts are the body. `offsets` say when each part may go, in
     seconds after the request; None: at once. `cost` is None for what costs nothing, an error say.
-    `acting` is what a script does to the answer on its way.
+    `acting` is what a script does to the answer on its way, `rule` names its rule that answered;
+    where none did, `nearest` names those that came nearest, with what the request lacked.
     """
 
     status: int
@@ -61,6 +62,8 @@ class Answer:
     offsets: tuple[float, ...] | None = None
     cost: Cost | None = None
     acting: "Acting | None" = None
+    rule: str | None = None
+    nearest: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def body(self) -> bytes:

@@ -247,7 +247,7 @@ class Mock:
         identity = digest(*self.heard(request))
         acting = Acting(*found.outcome.acting(identity, found.position.hit))
         answer = acceptable(found.outcome.answer, request)
-        return replace(answer, acting=acting) if acting else answer
+        return replace(answer, acting=acting or None, rule=found.rule.name)
 
     def _scripted(self, call: Call, asked: _Asked) -> Answer:
         """Answer by the script where a rule of it matches, else as without one."""
@@ -262,7 +262,8 @@ class Mock:
             # Both SDKs warm their connection whenever a client is made: no script is about that.
             if self.settings.strict_script and call.operation.request_body is not None:
                 raise found.refusal
-            return self._compose(call, asked, None)
+            nearest = tuple((rule.name, tuple(map(str, lacks))) for rule, lacks in found.nearest)
+            return replace(self._compose(call, asked, None), nearest=nearest)
         outcome = found.outcome
         acting = Acting(*outcome.acting(call.identity, found.position.hit))
         refusal = outcome.refusal or (acting.failure and refusal_of(acting.failure))
@@ -271,7 +272,7 @@ class Mock:
         if outcome.pace is not None:
             call = replace(call, pace=outcome.pace)
         answer = outcome.answer or self._compose(call, asked, outcome.reply)
-        return replace(answer, acting=acting) if acting else answer
+        return replace(answer, acting=acting or None, rule=found.rule.name)
 
     def _compose(self, call: Call, asked: _Asked, scripted: Reply | None) -> Answer:
         operation, preferences = call.operation, asked.preferences

@@ -6,23 +6,30 @@ import errno
 import signal
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .server import MockServer
 from .service import Service
+
+if TYPE_CHECKING:
+    from .control.control import Control
 
 # As many files as a server under load has open; the usual 256 or 1024 are soon used up.
 FILES = 65_536
 
 
 async def serve(
-    service: Service, host: str, port: int, ready: Callable[[MockServer], None]
+    service: Service,
+    host: str,
+    port: int,
+    ready: Callable[[MockServer], None],
+    control: "Control | None" = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM. `ready` is called once the server answers.
 
     Raises OSError when the address cannot be had, and UnicodeError when it cannot be one.
     """
-    server = MockServer(service, host, port)
+    server = MockServer(service, host, port, control=control)
     _raise_file_limit()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(_Complaints())

@@ -1,5 +1,6 @@
 """The edge: HTTP by aiohttp. The only module of this room that knows sockets."""
 
+import asyncio
 import re
 import socket
 from collections.abc import Callable
@@ -7,7 +8,7 @@ from email.utils import formatdate
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from aiohttp import hdrs, web
 from aiohttp.web_protocol import RequestHandler
@@ -16,6 +17,10 @@ from .clock import Clock, Stopwatch
 from .draws import Draws
 from .exchange import Answer, Request
 from .service import Service, Turn
+
+if TYPE_CHECKING:
+    from .control.control import Control
+    from .control.held import Held
 
 # How long streams in flight may take to end when the server is told to stop, in seconds.
 GRACE = 5.0
@@ -68,13 +73,20 @@ class _Server(web.Server):
 class MockServer:
     """A service behind a socket. `await start()`, then `port` is the real port; `await stop()`.
 
-    `grace` is how long `stop` waits for answers in flight, in seconds above 0.
+    `grace` is how long `stop` waits for answers in flight, in seconds above 0. With a `control` the
+    calls are noted, and its interface and page are served beside the API.
     """
 
     def __init__(
-        self, service: Service, host: str = "127.0.0.1", port: int = 0, grace: float = GRACE
+        self,
+        service: Service,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        grace: float = GRACE,
+        control: "Control | None" = None,
     ) -> None:
         self.service = service
+        self.control = control
         self.host = host
         self.port = port
         # aiohttp waits so long twice: until an answer is sent, then until its handler is over.
@@ -110,6 +122,8 @@ class MockServer:
 
     async def stop(self) -> None:
         """Take no new requests, finish those in flight within the grace, close."""
+        if self.control is not None:
+            self.control.close()
         await self._runner.cleanup()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -119,13 +133,27 @@ class MockServer:
         body = b"\0" * (limit + 1) if refused else await _read(request, limit)
         path, _, query = _target(request.raw_path).partition("?")
         asked = Request(request.method, path, query, _headers(request), body)
+        if self.control is not None and self.control.serves(path):
+            # In a thread: to search ten thousand calls takes longer than a stream can wait.
+            answer = await asyncio.to_thread(
+                self.control.interface.answer, asked, request.remote or ""
+            )
+            return _in_one(answer, self.service.clock.time())
         turn = self.service.begin(asked)
+        seen = self.control.note(asked, turn) if self.control is not None else None
+        ending = "client gone"
         try:
             if turn.acting:
-                return await _performed(request, turn, watch, self.service.clock)
-            response = await _delivered(request, turn.answer, watch, self.service.clock)
+                response = await _performed(request, turn, watch, self.service.clock)
+            elif seen is not None and seen.held is not None:
+                response = await _held(request, turn.answer, seen.held, self.service.clock)
+            else:
+                response = await _delivered(request, turn.answer, watch, self.service.clock)
+            ending = "complete"
         finally:
             turn.end()
+            if seen is not None:
+                seen.end(watch.seconds, ending)
         if refused and _waits_for_leave(request):
             # The body will not come (RFC 9110, section 10.1.1): do not linger for it.
             request.content.feed_eof()
@@ -210,6 +238,31 @@ async def _performed(
     )
     date = _date(int(clock.time()))
     return await perform(request, made, watch, (("date", date), ("server", SERVER)))
+
+
+async def _held(
+    request: web.BaseRequest, answer: Answer, held: "Held", clock: Clock
+) -> web.StreamResponse:
+    """Deliver a stream part by part, each when whoever holds it lets it go."""
+    from .control.held import Dropped
+
+    response = web.StreamResponse(status=answer.status, headers=_fields(answer, clock.time()))
+    if request.version >= (1, 1):
+        response.enable_chunked_encoding()
+    else:
+        _closing(response)
+    await response.prepare(request)
+    try:
+        for index, part in enumerate(answer.parts):
+            await held.reach(index)
+            await response.write(part)
+        await held.reach(len(answer.parts))
+    except Dropped:
+        if request.transport is not None:
+            request.transport.abort()
+        raise ConnectionResetError("the stream was dropped") from None
+    await response.write_eof()
+    return response
 
 
 async def _delivered(

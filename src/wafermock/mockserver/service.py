@@ -17,6 +17,7 @@ from .scope import split_scope
 
 if TYPE_CHECKING:
     from .acting import Acting, Choices
+    from .control.armed import Armed, Arming
     from .script import ScriptState
 
 # What acting.py reads; named here too, since most servers never need that module.
@@ -33,6 +34,7 @@ class Turn:
     answer: Answer
     admission: Admission | None = None
     acting: "Acting | None" = None
+    scope: str = ""
 
     def end(self) -> None:
         """Give back what was reserved and not used. Only the first call counts."""
@@ -63,6 +65,7 @@ class Service:
         self.queue = queue or Queue()
         self.watch = watch
         self.choices = choices
+        self.armed: Armed | None = None
         self._asked = 0
         self._memory: Memory[Turn] = Memory(MEMORY)
 
@@ -94,6 +97,7 @@ class Service:
             and self.limiter.is_pure
             and self.clock.kind != "real"
             and not self.choices
+            and not (self.armed and self.armed.listed)
             and not any(name in request.headers for name in ACTING_HEADERS)
         )
 
@@ -128,17 +132,38 @@ class Service:
         answer = self._mock_for(acting).answer(request, moment, scope)
         if answer.acting:
             acting = acting.before(answer.acting) if acting else answer.acting
+        if self.armed and (arming := self._take_armed(self.armed, request, answer, scope)):
+            failed = _refusal(arming)
+            if failed:
+                refused = self.mock.refuse(failed, request)
+                return Turn(self._counted_out(refused, request, ""), scope=scope)
+            acting = _acting(arming).before(acting) if acting else _acting(arming)
         cost = answer.cost
         if cost is None:
-            return Turn(self._counted_out(answer, request, ""), acting=acting)
+            return Turn(self._counted_out(answer, request, ""), None, acting, scope)
         account = _account(request.headers)
         try:
             self.queue.admit({"service_tier": cost.service_tier}, request.headers)
             admission = self.limiter.admit(account, cost.model, cost.reserved)
         except Refusal as refusal:
             refused = self.mock.refuse(refusal, request)
-            return Turn(self._counted_out(refused, request, cost.model))
-        return Turn(_with_headers(answer, admission.headers), admission, acting)
+            return Turn(self._counted_out(refused, request, cost.model), scope=scope)
+        return Turn(_with_headers(answer, admission.headers), admission, acting, scope)
+
+    def _take_armed(
+        self, armed: "Armed", request: Request, answer: Answer, scope: str
+    ) -> "Arming | None":
+        """Use up what the control interface has armed for a call like this one, if anything.
+
+        What costs nothing, such as the SDKs' warming of a connection, uses up only what names an
+        operation.
+        """
+        named = any(arming.operation for _, arming, _ in armed.listed)
+        if answer.cost is None and answer.status < 400 and not named:
+            return None
+        route = self.mock.contract.route(request.method, request.path)
+        model = answer.cost.model if answer.cost else None
+        return armed.take(scope, route.operation.id if route else None, model)
 
     def _mock_for(self, acting: "Acting | None") -> Mock:
         """Return the mock, or one with other settings where a defect is that of such a server."""
@@ -171,6 +196,25 @@ class Service:
         if self.choices:
             acting = acting.before(self.choices.acting(identity, self._asked))
         return acting or None
+
+
+def _refusal(arming: "Arming") -> Refusal | None:
+    """Return the error that is armed, if it is one."""
+    from .wire import refusal_of
+
+    if arming.kind == "error":
+        return Refusal(arming.name)
+    return refusal_of(arming.chosen) if arming.kind == "failure" else None
+
+
+def _acting(arming: "Arming") -> "Acting":
+    from .acting import Acting
+
+    return Acting(
+        arming.chosen if arming.kind == "delivery" else None,
+        arming.chosen if arming.kind == "failure" else None,
+        (arming.chosen,) if arming.kind == "defect" else (),
+    )
 
 
 def _account(headers: Mapping[str, str]) -> str:

@@ -1,19 +1,21 @@
 """Control: the journal, the metrics and the levers of one running mock, and its interface."""
 
 from collections.abc import Collection
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from ..exchange import Answer, Request
 from ..limits import Limiter
+from ..scope import split_scope
+from ..service import Turn
 from . import shown
 from .armed import Armed
 from .bench import Catalogues, Errors, NoScripts, Scripts, ServiceLike
 from .coverage import Coverage, Covered
-from .entry import PLAIN, Entry, Why
+from .entry import PLAIN, Entry, Miss, Why
 from .guard import Guard
 from .held import Held, Holds
-from .interface import ControlInterface
+from .interface import METRICS, ControlInterface, is_control
 from .journal import MIB, Journal
 from .metrics import Metrics
 
@@ -115,6 +117,28 @@ class Control:
             count = len(answer.parts) if parts is None else parts
             held = self.holds.take(entry.number, count, scope, operation, model)
         return Observed(self, entry, held)
+
+    def serves(self, path: str) -> bool:
+        """Say whether a path is the interface's, and not the contract's."""
+        if is_control(path):
+            return True
+        return path == METRICS and self.service.mock.contract.route("GET", path) is None
+
+    def note(self, request: Request, turn: Turn) -> Observed:
+        """Take note of a turn that is now to be delivered."""
+        answer, acting = turn.answer, turn.acting
+        why = PLAIN
+        if answer.rule or answer.nearest or acting:
+            why = Why(
+                rule=answer.rule,
+                nearest=tuple(Miss(name, lacks) for name, lacks in answer.nearest),
+                failure=str(acting.failure) if acting and acting.failure else None,
+                delivery=str(acting.delivery) if acting and acting.delivery else None,
+                defect="; ".join(map(str, acting.defects)) if acting and acting.defects else None,
+            )
+        if turn.scope:
+            request = replace(request, path=split_scope(request.path)[1])
+        return self.observe(request, answer, scope=turn.scope, why=why)
 
     def close(self) -> None:
         """Let go of everything, as a server does that stops: held streams are dropped."""

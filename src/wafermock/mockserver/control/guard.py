@@ -67,7 +67,7 @@ class Guard:
         if not self._is_known(_name_of(host)):
             return (
                 f"the Host {host!r} is not a name of this server, as in a DNS rebinding attack; "
-                "ask by 127.0.0.1 or localhost, or allow the name with --control-host"
+                "ask by 127.0.0.1 or localhost"
             )
         origin = headers.get("origin")
         if origin is not None and origin.strip().lower() not in (
