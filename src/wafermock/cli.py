@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +13,28 @@ import click
 
 from . import __version__
 from .contract_options import CONTRACT_OPTIONS, contract_options, fail, load
-from .record_command import record
-from .script_commands import script
-from .spec_commands import spec
 
 if TYPE_CHECKING:
     from .mockserver.script import ScriptState
     from .mockserver.server import MockServer
 
 
+# Commands in modules of their own, imported when they are asked for: `serve` shall start at once.
+ELSEWHERE = {"record": "record_command", "script": "script_commands", "spec": "spec_commands"}
+
+
 class _Group(click.Group):
     """Turns the errors that are a user's to mend into one line and exit code 2."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *ELSEWHERE])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in ELSEWHERE:
+            module = import_module(f".{ELSEWHERE[cmd_name]}", __package__)
+            command: click.Command = getattr(module, cmd_name)
+            return command
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         from .spec import DocumentError
@@ -37,11 +49,6 @@ class _Group(click.Group):
 @click.version_option(__version__, prog_name="wafermock")
 def main() -> None:
     """A test bench for the Cerebras inference API."""
-
-
-main.add_command(spec)
-main.add_command(script)
-main.add_command(record)
 
 
 @main.command()

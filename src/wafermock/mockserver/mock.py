@@ -116,7 +116,7 @@ class Mock:
     @property
     def is_pure(self) -> bool:
         """Whether the same request at the same moment always has the same answer."""
-        return self._prompts is None and self.script is None
+        return self._prompts is None and not (self.script and self.script.script.rules)
 
     def heard(self, request: Request) -> tuple[Hashable, ...]:
         """Return all of a request that its answer depends on."""
