@@ -15,6 +15,7 @@ SCHEMA = {
             "anyOf": [
                 {"type": "string"},
                 {"type": "array", "items": {"type": "string"}},
+                {"type": "array", "items": {"type": "integer"}},
                 {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
             ]
         },
@@ -63,3 +64,9 @@ def test_what_is_left_stands_where_it_stood(prompt: list[Any]) -> None:
     for at, item in enumerate(found.value["prompt"]):
         inner = resolve(instance, found.original(("prompt", at)))
         assert item == inner or len(inner) > SHORT
+
+
+def test_an_item_that_is_wrong_beside_others() -> None:
+    found = of({"prompt": [1] * 1000 + ["a"]} | {"few": []})
+    assert found.value["prompt"] == [1, "a"]
+    assert found.original(("prompt", 1)) == ("prompt", 1000)

@@ -4,6 +4,10 @@ The bounds keep every request under a second of one processor; what real applica
 below them.
 """
 
+from typing import Any
+
+from wafermock.spec.excerpt import has_more_values_than
+
 from .generation import Generation
 from .refusal import Refusal
 
@@ -11,6 +15,8 @@ from .refusal import Refusal
 MOST_CHOICES = 128
 # Tokens written for one answer, over all choices.
 MOST_TOKENS = 131_072
+# Values in the body of a request: items and members, at every depth.
+MOST_VALUES = 400_000
 # Tokens read for one answer, over all prompts of a completion.
 MOST_PROMPT_TOKENS = 262_144
 # Log probabilities written for one answer: a token, its own and its alternatives' count alike.
@@ -21,6 +27,13 @@ MOST_BIASES = 100_000
 LONGEST_SCHEMA = 1_000_000
 # Characters of schemas that are gone through for one answer: each choice goes through its own.
 LONGEST_SCHEMAS = 20_000_000
+
+
+def check_body(body: Any) -> None:
+    """Raise Refusal for a body of so many values that to look at each would take too long."""
+    if has_more_values_than(MOST_VALUES, body):
+        name = "the number of values in the body"
+        raise Refusal("bounds_exceeded", name=name, value="larger", limit=MOST_VALUES)
 
 
 def check(generation: Generation, prompts: int = 1) -> None:

@@ -10,6 +10,7 @@ from wafermock.spec import Contract, Operation, Response, Route
 from wafermock.spec.faults import Fault, faults
 from wafermock.spec.requirements import Unmet
 
+from . import bounds
 from .call import Call
 from .canned import Canned, Uncanned
 from .composers import COMPOSERS, JSON, Materials
@@ -223,6 +224,7 @@ class Mock:
             media_types=wanted.content,
             max_body=self.settings.max_body,
         )
+        bounds.check_body(body)
         asked.identity = digest(route.operation.id, route.path_values, body)
         schema = wanted.schema_of(content_type) if holds_data(content_type) else None
         if schema is None:

@@ -21,7 +21,11 @@ NARROW = 64
 
 def is_large(instance: Any) -> bool:
     """Say whether an instance holds so many values that its faults are looked for in an excerpt."""
-    left = LARGE
+    return has_more_values_than(LARGE, instance)
+
+
+def has_more_values_than(left: int, instance: Any) -> bool:
+    """Say whether an instance holds more values than a number; looks at no more than that."""
     waiting = [instance]
     while waiting:
         node = waiting.pop()
@@ -67,10 +71,8 @@ class Excerpt:
         )
 
     def _cut(self, array: list[Any], at: Pointer) -> None:
-        """Cut an array, in place, to the first item with which the whole is invalid.
-
-        Where it takes all items up to there (too many of them, say), these are kept.
-        """
+        """Cut an array, in place, to the first item with which the whole is invalid, and to as
+        many before it as that takes."""
         items = array[:]
 
         def keep(start: int, end: int) -> bool:
@@ -94,18 +96,21 @@ class Excerpt:
 
 
 def _shortest(length: int, keep: Callable[[int, int], bool]) -> tuple[int, int]:
-    """Find the part that is enough: the last of the shortest beginning, else that beginning.
+    """Find a short part that is enough: the end of the shortest beginning that is.
 
     `keep` leaves a part in place and says whether it is enough; the part found is left there.
     """
-    low, high = 0, length
+    # Most often the fault is near the beginning: look there first, in steps that double.
+    low, high = 0, min(1, length)
+    while high < length and not keep(0, high):
+        low, high = high + 1, min(2 * high, length)
     while low < high:
         middle = (low + high) // 2
         if keep(0, middle):
             high = middle
         else:
             low = middle + 1
-    for start in (max(high - 1, 0), 0):
-        if keep(start, high):
-            break
-    return start, high
+    size = 1  # one item may not be enough: a text among numbers takes a number beside it
+    while not keep(max(high - size, 0), high) and size < high:
+        size *= 2
+    return max(high - size, 0), high
