@@ -82,7 +82,7 @@ def test_answers_to_right_requests(
 
 
 def _check_sums(whole: dict[str, Any]) -> None:
-    """Check what wire.md calls the sums: no schema can say them."""
+    """Check the sums that usage must keep: no schema can say them."""
     usage, times = whole["usage"], whole["time_info"]
     details = usage["completion_tokens_details"]
     cached = usage["prompt_tokens_details"]["cached_tokens"]
