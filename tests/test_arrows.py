@@ -26,6 +26,7 @@ HTTP = {"mockserver/server.py", "mockserver/record/proxy.py", "mockserver/wire/p
 EDGE = HTTP | {
     "mockserver/clock.py",
     "mockserver/control/held.py",
+    "mockserver/interruption.py",
     "mockserver/process.py",
     "mockserver/record/recorder.py",
     "mockserver/record/upstream.py",

@@ -3,11 +3,11 @@
 import asyncio
 import contextlib
 import errno
-import signal
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .interruption import Interruption
 from .server import MockServer
 from .service import Service
 
@@ -34,13 +34,10 @@ async def serve(
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(_Complaints())
     await server.start()
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
-            loop.add_signal_handler(number, stop.set)
+    interruption = Interruption()
     ready(server)
     try:
-        await stop.wait()
+        await interruption.wait()
     finally:
         await server.stop()
 

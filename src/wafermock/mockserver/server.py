@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import socket
 from collections.abc import Callable
 from email.utils import formatdate
 from functools import lru_cache
@@ -117,8 +116,7 @@ class MockServer:
         """Listen on every address of the host, and return the port of each."""
         site = web.TCPSite(self._runner, self.host, self.port, reuse_address=True, backlog=1024)
         await site.start()
-        sockets: list[socket.socket] = site._server.sockets  # type: ignore[union-attr]
-        return [listener.getsockname()[1] for listener in sockets]
+        return [address[1] for address in self._runner.addresses]
 
     async def stop(self) -> None:
         """Take no new requests, finish those in flight within the grace, close."""

@@ -5,9 +5,7 @@ aiohttp would set headers of its own and knows no trailers. The only module here
 """
 
 import asyncio
-import contextlib
 import json
-import signal
 import socket
 import ssl
 import struct
@@ -23,6 +21,7 @@ from aiohttp.web_protocol import RequestHandler
 from ..clock import Clock
 from ..event_stream import DONE
 from ..exchange import Request
+from ..interruption import Interruption
 from ..wire.perform import perform
 from .answering import ScriptAnswers
 from .http_answer import (
@@ -168,8 +167,7 @@ class RecordingProxy:
         except BaseException:
             await self._runner.cleanup()
             raise
-        sockets: list[socket.socket] = site._server.sockets  # type: ignore[union-attr]
-        self.port = sockets[0].getsockname()[1]
+        self.port = self._runner.addresses[0][1]
 
     async def stop(self) -> None:
         """Take no new requests, finish those in flight, close."""
@@ -449,13 +447,9 @@ def _reset(request: web.BaseRequest) -> web.StreamResponse:
 async def record(proxy: RecordingProxy, ready: Callable[[RecordingProxy], None]) -> None:
     """Serve until SIGINT or SIGTERM. `ready` is called once the proxy answers."""
     await proxy.start()
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
-            loop.add_signal_handler(number, stop.set)
+    interruption = Interruption()
     ready(proxy)
     try:
-        await stop.wait()
+        await interruption.wait()
     finally:
         await proxy.stop()
