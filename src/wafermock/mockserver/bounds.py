@@ -15,8 +15,10 @@ from .refusal import Refusal
 MOST_CHOICES = 128
 # Tokens written for one answer, over all choices.
 MOST_TOKENS = 131_072
-# Values in the body of a request: items and members, at every depth.
-MOST_VALUES = 400_000
+# Values in the body of a request, at every depth: the items of its arrays, and the members of its
+# objects, each of which costs as much as four items.
+MOST_VALUES = 410_000
+MEMBER = 4
 # Tokens read for one answer, over all prompts of a completion.
 MOST_PROMPT_TOKENS = 262_144
 # Log probabilities written for one answer: a token, its own and its alternatives' count alike.
@@ -31,7 +33,7 @@ LONGEST_SCHEMAS = 20_000_000
 
 def check_body(body: Any) -> None:
     """Raise Refusal for a body of so many values that to look at each would take too long."""
-    if has_more_values_than(MOST_VALUES, body):
+    if has_more_values_than(MOST_VALUES, body, member=MEMBER):
         name = "the number of values in the body"
         raise Refusal("bounds_exceeded", name=name, value="larger", limit=MOST_VALUES)
 

@@ -24,14 +24,18 @@ def is_large(instance: Any) -> bool:
     return has_more_values_than(LARGE, instance)
 
 
-def has_more_values_than(left: int, instance: Any) -> bool:
-    """Say whether an instance holds more values than a number; looks at no more than that."""
+def has_more_values_than(left: int, instance: Any, *, member: int = 1) -> bool:
+    """Say whether an instance holds more values than a number; looks at no more than that.
+
+    A member of an object counts as so many values.
+    """
     waiting = [instance]
     while waiting:
         node = waiting.pop()
         inner: Collection[Any] = ()
         if isinstance(node, dict):
             inner = node.values()
+            left -= len(inner) * (member - 1)
         elif isinstance(node, list):
             inner = node
         left -= len(inner)
