@@ -16,7 +16,7 @@ from .contract_options import CONTRACT_OPTIONS, contract_options, fail, load
 
 if TYPE_CHECKING:
     from .mockserver.script import ScriptState
-    from .mockserver.server import MockServer
+    from .mockserver.server import HttpServer
 
 
 # Commands in modules of their own, imported when they are asked for: `serve` shall start at once.
@@ -135,7 +135,7 @@ def _tell_unused(script: ScriptState | None) -> None:
         click.echo(f"rule {rule.name!r} ({rule.place}) answered nothing")
 
 
-def _announce(server: MockServer) -> None:
+def _announce(server: HttpServer) -> None:
     try:
         click.echo(f"listening on {server.url}")
     except OSError:  # nobody reads it; serve all the same

@@ -31,7 +31,7 @@ from wafermock.mockserver.clock import FROZEN_TIME, Clock
 from wafermock.mockserver.limits import Limiter, parse_limits
 from wafermock.mockserver.pace import read_pace
 from wafermock.mockserver.queueing import Queue
-from wafermock.mockserver.server import MockServer
+from wafermock.mockserver.server import HttpServer
 from wafermock.mockserver.service import Service, Turn
 
 # A bound for what hangs, in seconds; nothing waits for it as long as all is well.
@@ -56,7 +56,7 @@ class Watched(Turn):
         self.over.set()
 
 
-class Paced(MockServer):
+class Paced(HttpServer):
     """A server that tells its turns, for tests that compare what came with what was to come."""
 
     def __init__(self, service: Service, **more: Any) -> None:
@@ -125,7 +125,7 @@ async def start(
 class Wire:
     """A connection, byte by byte, that can also tell what has come so far."""
 
-    def __init__(self, server: MockServer, *, buffer: int | None = None) -> None:
+    def __init__(self, server: HttpServer, *, buffer: int | None = None) -> None:
         self.socket = socket.socket()
         if buffer is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)

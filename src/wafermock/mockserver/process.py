@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .interruption import Interruption
-from .server import MockServer
+from .server import HttpServer
 from .service import Service
 
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ async def serve(
     service: Service,
     host: str,
     port: int,
-    ready: Callable[[MockServer], None],
+    ready: Callable[[HttpServer], None],
     control: "Control | None" = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM. `ready` is called once the server answers.
 
     Raises OSError when the address cannot be had, and UnicodeError when it cannot be one.
     """
-    server = MockServer(service, host, port, control=control)
+    server = HttpServer(service, host, port, control=control)
     _raise_file_limit()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(_Complaints())

@@ -69,7 +69,7 @@ class _Server(web.Server):
         return _Connection(self, loop=self._loop, **self._kwargs)
 
 
-class MockServer:
+class HttpServer:
     """A service behind a socket. `await start()`, then `port` is the real port; `await stop()`.
 
     `grace` is how long `stop` waits for answers in flight, in seconds above 0. With a `control` the

@@ -288,6 +288,7 @@ def test_a_held_stream_is_moved_from_the_page(
 
 def test_coverage_and_clearing(bench: Any, page: Any, say: Callable[..., Any]) -> None:
     bench.call(say("Hi")).end(0.1)
+    expect(rows(page)).to_have_count(1)
     page.get_by_role("button", name="Coverage").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("This session saw")

@@ -18,7 +18,7 @@ from wafermock.mockserver.mock import Mock
 from wafermock.mockserver.record.answering import ScriptAnswers
 from wafermock.mockserver.record.replay import Replay, acceptable
 from wafermock.mockserver.script import Script
-from wafermock.mockserver.server import MockServer
+from wafermock.mockserver.server import HttpServer
 from wafermock.mockserver.service import Service
 from wafermock.spec import load_contract
 
@@ -30,8 +30,8 @@ CHAT = {"model": "gpt-oss-120b", "messages": [{"role": "user", "content": "Say Ã
 
 
 @pytest.fixture
-async def mock() -> AsyncIterator[MockServer]:
-    server = MockServer(Service(Mock(load_contract())))
+async def mock() -> AsyncIterator[HttpServer]:
+    server = HttpServer(Service(Mock(load_contract())))
     await server.start()
     yield server
     await server.stop()
@@ -66,7 +66,7 @@ def told(answer: bytes) -> tuple[int, dict[str, str], bytes]:
 
 
 async def test_the_mock_is_replayed_byte_for_byte(
-    mock: MockServer, recording: Start, replaying: Start
+    mock: HttpServer, recording: Start, replaying: Start
 ) -> None:
     run: Running = await recording(mock.url)
     direct = {name: await ask(mock.port, sent) for name, sent in REQUESTS.items()}
@@ -85,7 +85,7 @@ async def test_the_mock_is_replayed_byte_for_byte(
     assert not replay.said
 
 
-async def test_the_official_client_hears_the_same(mock: MockServer, recording: Start) -> None:
+async def test_the_official_client_hears_the_same(mock: HttpServer, recording: Start) -> None:
     run = await recording(mock.url)
     answers = []
     for url in (mock.url, run.proxy.url):
