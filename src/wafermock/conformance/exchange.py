@@ -1,0 +1,172 @@
+"""Exchanges: one request and everything that came back, as rules judge it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from wafermock.spec import Operation
+
+Headers = tuple[tuple[str, str], ...]
+
+# How the body of an answer ended: whole; before its framing said so; not within the time; the judge
+# hung up on purpose; longer than the judge reads.
+Ending = Literal["complete", "cut", "timeout", "left", "overlong"]
+
+# What a request is meant to be. `valid` keeps the contract, so that a refusal is a fault of the
+# server or a thing it does not support; `invalid` breaks it on purpose; `broken` is no message of
+# the contract at all (bad JSON, bad gzip, an unknown path).
+Meant = Literal["valid", "invalid", "broken"]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request as it went out. `target` is path and query, behind the endpoint's base URL.
+
+    With `chunks` the body goes with `Transfer-Encoding: chunked`, cut at these lengths. With
+    `leave_after` the client hangs up after so many bytes of the answer's body.
+    """
+
+    method: str
+    target: str
+    headers: Headers = ()
+    body: bytes = b""
+    http: str = "1.1"
+    chunks: tuple[int, ...] | None = None
+    expect_continue: bool = False
+    leave_after: int | None = None
+
+    def header(self, name: str) -> str | None:
+        return _header(self.headers, name)
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """Bytes of a body, without the framing of HTTP, `at` seconds after the request was sent."""
+
+    at: float
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Received:
+    """What came back. Bytes of the body are as sent: still gzip where the server says gzip.
+
+    `first_byte` is when the head began, in seconds after the request was sent. `continued` tells
+    whether `100 Continue` came. `framing_fault` says what was wrong with the message's framing
+    (RFC 9112, sections 6 to 8), if anything.
+    """
+
+    status: int
+    reason: str = ""
+    headers: Headers = ()
+    arrivals: tuple[Arrival, ...] = ()
+    ended: Ending = "complete"
+    http: str = "1.1"
+    first_byte: float = 0.0
+    seconds: float = 0.0
+    continued: bool = False
+    framing_fault: str = ""
+
+    def header(self, name: str) -> str | None:
+        """Return a header's value, joined with a comma where it stands several times."""
+        return _header(self.headers, name)
+
+    @cached_property
+    def raw(self) -> bytes:
+        """The bytes of the body as they were sent."""
+        return b"".join(arrival.data for arrival in self.arrivals)
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """Why a request is sent. `location` points into the contract (`#/paths/...`), `kind` says what
+    kind of request it is, in the report's words; `campaign` who made it."""
+
+    campaign: str
+    kind: str
+    location: str
+    meant: Meant = "valid"
+    # What a refusal must be, for requests that are invalid or broken: allowed statuses.
+    statuses: tuple[int, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One request and its answer. `asked` is the JSON value that the body means, whatever its
+    encoding; None where it has no meaning. `received` is None where no answer came: see `error`."""
+
+    id: str
+    purpose: Purpose
+    sent: Sent
+    operation: Operation | None = None
+    asked: Any = None
+    received: Received | None = None
+    error: str = ""
+
+    @property
+    def meant(self) -> Meant:
+        return self.purpose.meant
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the server answered with success."""
+        return self.received is not None and 200 <= self.received.status < 300
+
+    @property
+    def wants_stream(self) -> bool:
+        return isinstance(self.asked, dict) and self.asked.get("stream") is True
+
+    @cached_property
+    def answer(self) -> "Decoded":
+        """The answer decoded once for all rules. Raises nothing: faults are told in it."""
+        from .decoded import decode
+
+        assert self.received is not None, "only an exchange with an answer is decoded"
+        return decode(self.received)
+
+    def answered(self, received: Received | None, error: str = "") -> "Exchange":
+        return replace(self, received=received, error=error)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Exchanges that belong together, by their role: `whole` and `streamed`, `plain` and `gzip`.
+
+    `name` says which probe made them: rules over several exchanges ask for theirs.
+    """
+
+    id: str
+    name: str
+    exchanges: Mapping[str, Exchange]
+
+    def __getitem__(self, role: str) -> Exchange:
+        return self.exchanges[role]
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """A body decoded, and what was wrong on the way.
+
+    `data` is the JSON value of a whole answer. `events` are those of the strict parser (see
+    event_stream.py), `chunks` the JSON values of their data, `[DONE]` left out; a datum that is no
+    JSON is `Unreadable`. `faults` are about content coding, charset and JSON, in sentences.
+    """
+
+    media_type: str
+    text: bytes
+    data: Any = None
+    is_json: bool = False
+    stream: Any = None  # event_stream.Stream, where the media type or the bytes are of one
+    chunks: tuple[Any, ...] = ()
+    faults: tuple[str, ...] = ()
+
+    @property
+    def is_stream(self) -> bool:
+        return self.stream is not None
+
+
+def _header(headers: Headers, name: str) -> str | None:
+    values = [value for key, value in headers if key.lower() == name.lower()]
+    return ", ".join(values) if values else None
