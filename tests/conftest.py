@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import pytest
 
+pytest_plugins = ["pytester"]
+
 # A bound for a server that hangs, in seconds; nothing waits for it as long as all is well.
 PATIENCE = 30
 

@@ -89,6 +89,8 @@ def record(
         asyncio.run(serve(proxy, _announce))
     except OSError as error:
         fail(f"cannot listen on {host}:{port}: {error.strerror}; --port 0 picks a free port")
+    finally:
+        recorder.close()
     if recorder.lost:
         raise SystemExit(INCOMPLETE)
 
@@ -110,10 +112,11 @@ def _compiled(patterns: tuple[str, ...]) -> list[re.Pattern[str]]:
 
 def _answers(scripts: list[Path]) -> ScriptAnswers:
     from .mockserver.record.answering import ScriptAnswers
-    from .mockserver.record.replay import Replay
     from .mockserver.script import Script
+    from .spec import load_contract
 
-    return ScriptAnswers(Replay(Script.load(scripts)).find)
+    contract = load_contract()
+    return ScriptAnswers(Script.load(scripts, contract), contract)
 
 
 def _say(line: str) -> None:

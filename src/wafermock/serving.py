@@ -14,6 +14,7 @@ from .spec import Contract
 
 if TYPE_CHECKING:
     from .mockserver.acting import Choices
+    from .mockserver.control.bench import Catalogues, Scripts
     from .mockserver.control.control import Control
     from .mockserver.script import ScriptState
 
@@ -77,22 +78,19 @@ def _script_state(paths: Sequence[Path], contract: Contract) -> "ScriptState":
     return ScriptState(Script.load(paths, contract))
 
 
-def control(made: Service, contract: Contract, *, anywhere: bool = False) -> "Control":
+def control(made: Service, *, anywhere: bool = False) -> "Control":
     """Make the control of a service: its journal, its levers and the interface to them."""
     from .mockserver.control.control import Control
-    from .mockserver.control.scripts import LoadedScripts
-    from .mockserver.script import Script, ScriptState
-    from .mockserver.wire import DEFECTS, DELIVERIES, failure_catalogue
 
-    state = made.mock.script
-    if state is None:  # so that a rule can be made of a call all the same
-        state = made.mock.script = ScriptState(Script(contract=contract))
-    catalogues = {
-        "failure": failure_catalogue(contract.errors),
-        "delivery": DELIVERIES,
-        "defect": DEFECTS,
-    }
-    scripts = LoadedScripts(state, contract)
-    made_control = Control(made, scripts=scripts, catalogues=catalogues, anywhere=anywhere)
-    made.armed = made_control.armed
-    return made_control
+    def scripts() -> "Scripts":
+        from .mockserver.control.scripts import LoadedScripts
+
+        return LoadedScripts(made.mock)
+
+    def catalogues() -> "Catalogues":
+        from .mockserver.wire import DEFECTS, DELIVERIES, failure_catalogue
+
+        failures = failure_catalogue(made.mock.contract.errors)
+        return {"failure": failures, "delivery": DELIVERIES, "defect": DEFECTS}
+
+    return Control(made, scripts=scripts, catalogues=catalogues, anywhere=anywhere)

@@ -1,5 +1,10 @@
 """The control interface of a real server: what it notes, and what its levers do to real clients."""
 
+import contextlib
+import ipaddress
+import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,7 +18,7 @@ HELLO: Any = [{"role": "user", "content": "Hello!"}]
 
 @pytest.fixture
 def url(serve: Callable[..., Any]) -> str:
-    return str(serve("--control", "loopback").url)
+    return str(serve().url)
 
 
 @pytest.fixture
@@ -104,6 +109,95 @@ def test_a_page_of_another_site_may_not_use_it(control: httpx.Client) -> None:
     assert control.get("/state", headers={"Host": "evil.example"}).status_code == 403
 
 
-def test_it_is_off_unless_asked_for(server: str) -> None:
+def test_it_is_not_there_when_it_is_off(serve: Callable[..., Any]) -> None:
+    url = serve("--control", "off").url
     headers = {"Authorization": "Bearer key"}
-    assert httpx.get(f"{server}/__wafermock__/state", headers=headers).status_code == 404
+    assert httpx.get(f"{url}/__wafermock__/state", headers=headers).status_code == 404
+    assert httpx.get(f"{url}/metrics", headers=headers).status_code == 404
+
+
+# ---------------------------------------------------------------- who may use it
+
+
+def addresses_of_this_machine() -> list[str]:
+    """Return the addresses that others reach this machine by."""
+    found = []
+    for family, nobody in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((nobody, 9))  # sends nothing: it asks for the way there
+            found.append(probe.getsockname()[0])
+    return [address for address in found if not ipaddress.ip_address(address).is_loopback]
+
+
+OUTSIDE = addresses_of_this_machine()
+needs_address = pytest.mark.skipif(not OUTSIDE, reason="this machine has no address but loopback")
+
+
+def hosts(address: str) -> tuple[str, str]:
+    """Return an address that listens for it, and how it is written in a URL."""
+    return ("::", f"[{address}]") if ":" in address else ("0.0.0.0", address)
+
+
+@needs_address
+@pytest.mark.parametrize("address", OUTSIDE)
+@pytest.mark.parametrize(
+    ("option", "status"), [((), 403), (("--control", "anywhere"), 200)], ids=["default", "anywhere"]
+)
+def test_other_machines_get_the_api_and_the_interface_only_if_asked(
+    serve: Callable[..., Any], address: str, option: tuple[str, ...], status: int
+) -> None:
+    """A connection by an address that is no loopback looks like one from another machine."""
+    everywhere, written = hosts(address)
+    port = serve("--host", everywhere, *option).url.rpartition(":")[2]
+    outside = f"http://{written}:{port}"
+    assert say(outside).choices[0].message.content
+    for path in ("/__wafermock__/", "/__wafermock__/state", "/__wafermock__/journal", "/metrics"):
+        assert httpx.get(outside + path).status_code == status, path
+    assert httpx.post(f"{outside}/__wafermock__/reset", json={}).status_code == status
+    # A name of loopback in `Host` does not make it come from there.
+    lie = httpx.get(f"{outside}/__wafermock__/state", headers={"Host": "127.0.0.1"})
+    assert lie.status_code == status
+    inside = "[::1]" if ":" in address else "127.0.0.1"
+    assert httpx.get(f"http://{inside}:{port}/__wafermock__/state").status_code == 200
+
+
+# ---------------------------------------------------------------- what it costs
+
+
+HEAVY = ("jinja2", "prometheus_client", "jsonschema", "faker", "hypothesis")
+LATER = ("control.interface", "control.coverage", "control.metrics", "script", "wire", "instances")
+
+
+def test_nothing_of_it_is_imported_before_someone_looks() -> None:
+    """A first answer, noted: no more is loaded than a server without control needs."""
+    program = f"""
+import sys
+from wafermock import serving
+from wafermock.mockserver.exchange import Request
+from wafermock.spec import load_contract
+
+service = serving.service(load_contract(), max_body=1_000_000)
+control = serving.control(service)
+body = b'{{"model": "gpt-oss-120b", "messages": [{{"role": "user", "content": "Hello!"}}]}}'
+headers = {{"authorization": "Bearer k", "content-type": "application/json"}}
+request = Request("POST", "/v1/chat/completions", "", headers, body)
+control.note(request, service.begin(request)).end(0.0)
+control.close()
+later = ["wafermock.mockserver." + name for name in {LATER!r}]
+print([name for name in [*{HEAVY!r}, *later] if name in sys.modules])
+print(service.mock.is_pure, service.mock.script, len(control.journal))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["[]", "True None 1"], done.stderr
+
+
+def test_a_rule_that_is_loaded_and_taken_back_leaves_the_mock_as_it_was(
+    url: str, control: httpx.Client
+) -> None:
+    plain = say(url).choices[0].message.content
+    rule = {"match": {"last": "Hello!"}, "reply": {"text": "By rule."}}
+    control.put("/script", json={"rules": [rule]})
+    assert say(url).choices[0].message.content == "By rule."
+    assert [r["used"] for r in control.get("/script").json()["rules"]] == [1]
+    control.put("/script", json={"rules": []})
+    assert say(url).choices[0].message.content == plain

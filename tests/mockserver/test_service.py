@@ -348,6 +348,13 @@ def test_the_same_request_at_the_same_time_is_answered_from_memory(make: Make) -
     assert service.begin(request()) is turn
 
 
+def test_what_is_remembered_is_told_of_in_its_own_scope(make: Make) -> None:
+    service = make()
+    turns = [service.begin(request(f"{prefix}{TEXT}")) for prefix in ("", "/t/a", "/t/b", "/t/a")]
+    assert [turn.scope for turn in turns] == ["", "a", "b", "a"]
+    assert len({id(turn.answer) for turn in turns}) == 1
+
+
 @pytest.mark.parametrize("name", ["authorization", "accept", "prefer", "content__type"])
 def test_memory_minds_every_header_that_is_heard(make: Make, name: str) -> None:
     service = make()

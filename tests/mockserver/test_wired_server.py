@@ -15,7 +15,10 @@ from wafermock.mockserver.wire import DEFECTS, DELIVERIES, failure_catalogue
 from wafermock.spec import load_contract
 
 FAILURES = failure_catalogue(load_contract().errors)
-BODY = {"model": "gpt-oss-120b", "messages": [{"role": "user", "content": "Hello!"}]}
+BODY: dict[str, Any] = {
+    "model": "gpt-oss-120b",
+    "messages": [{"role": "user", "content": "Hello!"}],
+}
 EVERY = [
     *(("delivery", name) for name in DELIVERIES),
     *(("failure", name) for name in FAILURES),
@@ -48,15 +51,40 @@ def raw(url: str, body: dict[str, Any], **headers: str) -> bytes:
     return received
 
 
-@pytest.mark.parametrize(("kind", "name"), EVERY)
-def test_each_comes_to_its_end(server: str, kind: str, name: str) -> None:
-    """The fixture fails when the server says anything on standard error."""
-    text = f"{name}:seconds=0" if name in WAITING else name
-    raw(server, {**BODY, "stream": True}, **{f"x-wafermock-{kind}": text})
-
-
-def test_the_server_is_well_afterwards(server: str) -> None:
+def test_each_comes_to_its_end(server: str) -> None:
+    """The fixture fails when the server says anything on standard error. How each looks is seen in
+    wire/test_every_entry.py."""
+    for kind, name in EVERY:
+        text = f"{name}:seconds=0" if name in WAITING else name
+        raw(server, {**BODY, "stream": True}, **{f"x-wafermock-{kind}": text})
     assert raw(server, BODY).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+@pytest.mark.parametrize("by", ["option", "header"])
+def test_defects_of_a_connection_and_between_calls(
+    by: str, server: str, serve: Callable[..., Any]
+) -> None:
+    """What acts before a body is read, or needs the call before."""
+
+    def chosen(defect: str) -> tuple[str, dict[str, str]]:
+        if by == "option":
+            return serve("--defect", defect).url, {}
+        return server, {"x-wafermock-defect": defect}
+
+    assert raw(server, BODY, Expect="100-continue").startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP")
+    url, header = chosen("no_continue")
+    assert raw(url, BODY, Expect="100-continue", **header).startswith(b"HTTP/1.1 200 OK\r\n")
+
+    large = {**BODY, "user": "x" * 11_000_000}
+    assert raw(server, large).startswith(b"HTTP/1.1 413 ")
+    url, header = chosen("oversize_accepted")
+    assert raw(url, large, **header).startswith(b"HTTP/1.1 200 OK\r\n")
+
+    url, header = chosen("mixed_up")
+    other = {**BODY, "messages": [{"role": "user", "content": "Goodbye!"}]}
+    own, others = (raw(server, body).partition(b"\r\n\r\n")[2] for body in (BODY, other))
+    got = [raw(url, body, **header).partition(b"\r\n\r\n")[2] for body in (BODY, other, BODY)]
+    assert got == [own, own, others]
 
 
 def test_a_defect_of_other_settings(server: str) -> None:
@@ -86,7 +114,7 @@ def test_an_option_chooses_for_all_by_its_rate(serve: Callable[..., Any]) -> Non
     outcomes = []
     for _ in range(20):
         try:
-            client.chat.completions.create(**BODY)  # type: ignore[call-overload]
+            client.chat.completions.create(**BODY)
             outcomes.append(True)
         except RateLimitError:
             outcomes.append(False)

@@ -151,3 +151,13 @@ def test_lines_of_json_with_tabs(tmp_path: Path) -> None:
 
 def test_no_text_no_line() -> None:
     assert Document(Path("made up"), "", {"a": 1}).line_of(("a",)) is None
+
+
+def test_few_lines_that_say_a_thousand_million_values(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
+    merges = ["a0: &a0 {a: 1, b: 2, c: 3, d: 4}"]
+    merges += [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 9)]
+    for text in (lines, merges):
+        error = refusal(write(tmp_path, "\n".join(text)))
+        assert "more than 1000000 values" in str(error)

@@ -517,6 +517,38 @@ def test_any_body_is_survived(body: Any, model: str | None, operation: str) -> N
         assert isinstance(unmet.answer(), dict)
 
 
+ODD: list[Any] = [None, True, 0, 1.5, "", "x", [], ["x"], {}, {"x": 1}, [{}], [[]]]
+
+
+def places(node: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield at
+    if isinstance(node, dict | list):
+        for key, value in node.items() if isinstance(node, dict) else enumerate(node):
+            yield from places(value, (*at, key))
+
+
+def with_value(node: Any, at: tuple[Any, ...], value: Any) -> Any:
+    if not at:
+        return value
+    changed = copy.copy(node)
+    changed[at[0]] = with_value(node[at[0]], at[1:], value)
+    return changed
+
+
+@pytest.mark.parametrize(("name", "body", "model", "operation"), [*cases(0), *cases(1)])
+def test_a_wrong_value_at_any_place_is_survived(
+    name: str, body: Any, model: str | None, operation: str
+) -> None:
+    """Bodies that are nearly right reach deeper than any that are made at random."""
+    if len(repr(body)) > 700:  # the cases about bounds: deep, wide, and no other in kind
+        return
+    for at in places(body):
+        for value in ODD:
+            CATALOGUE.unmet(
+                with_value(body, at, value), operation, MODELS[model] if model else None
+            )
+
+
 @given(JSON)
 def test_any_strict_schema_is_survived(schema: Any) -> None:
     for unmet in CATALOGUE.unmet(format_of(schema), CHAT):

@@ -3,6 +3,7 @@
 import contextlib
 import re
 from collections.abc import Hashable
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -119,6 +120,13 @@ class Mock:
         """Whether the same request at the same moment always has the same answer."""
         return self._prompts is None and not (self.script and self.script.script.rules)
 
+    def changed(self, script: "ScriptState | None", **settings: Any) -> "Mock":
+        """Return the same mock with another script and some other settings."""
+        other = copy(self)
+        other.script = script
+        other.settings = replace(self.settings, **settings)
+        return other
+
     def heard(self, request: Request) -> tuple[Hashable, ...]:
         """Return all of a request that its answer depends on."""
         headers = tuple(request.headers.get(name) for name in self._heard_headers)
@@ -134,7 +142,9 @@ class Mock:
     def protocol_error(self, status: int, reason: str) -> Answer:
         """Answer what is no HTTP request at all."""
         name = "malformed_request" if status < 500 else "server_error"
-        return self._error(Refusal(name, reason=" ".join(reason.split())), None)
+        answer = self._error(Refusal(name, reason=" ".join(reason.split())), None)
+        request_id = uuid4(digest("no request", status, reason))
+        return replace(answer, headers={**answer.headers, "x-request-id": request_id})
 
     def _with_request_id(self, answer: Answer, asked: _Asked) -> Answer:
         """Name the request: by what it means where that is known, else by its bytes."""
@@ -238,14 +248,15 @@ class Mock:
 
     def _recorded(self, request: Request, scope: str) -> Answer | None:
         """Answer a request as it was recorded, whatever the contract says of it."""
-        from .acting import Acting
-        from .record import acceptable, is_recorded
+        from .record.replay import acceptable, is_recorded
         from .script import Missed, Subject
 
         assert self.script is not None
         found = self.script.find(Subject(request, None, scope), among=is_recorded)
         if isinstance(found, Missed) or found.outcome.answer is None:
             return None
+        from .acting import Acting
+
         identity = digest(*self.heard(request))
         acting = Acting(*found.outcome.acting(identity, found.position.hit))
         answer = acceptable(found.outcome.answer, request)
@@ -255,25 +266,32 @@ class Mock:
         """Answer by the script where a rule of it matches, else as without one."""
         if self.script is None:
             return self._compose(call, asked, None)
-        from .acting import Acting
         from .script import Missed, Subject
-        from .wire import refusal_of
 
         found = self.script.find(Subject(asked.request, call, asked.scope))
         if isinstance(found, Missed):
             # Both SDKs warm their connection whenever a client is made: no script is about that.
             if self.settings.strict_script and call.operation.request_body is not None:
-                raise found.refusal
+                answer = self._error(found.refusal, call.operation)
+            else:
+                answer = self._compose(call, asked, None)
             nearest = tuple((rule.name, tuple(map(str, lacks))) for rule, lacks in found.nearest)
-            return replace(self._compose(call, asked, None), nearest=nearest)
+            return replace(answer, nearest=nearest)
         outcome = found.outcome
-        acting = Acting(*outcome.acting(call.identity, found.position.hit))
-        refusal = outcome.refusal or (acting.failure and refusal_of(acting.failure))
-        if refusal:
-            raise refusal
+        acting, refusal = None, outcome.refusal
+        if outcome.delivery or outcome.failure or outcome.defect:
+            from .acting import Acting
+            from .wire import refusal_of
+
+            acting = Acting(*outcome.acting(call.identity, found.position.hit))
+            refusal = refusal or (acting.failure and refusal_of(acting.failure)) or None
         if outcome.pace is not None:
             call = replace(call, pace=outcome.pace)
-        answer = outcome.answer or self._compose(call, asked, outcome.reply)
+        if refusal:  # not raised: it is still the answer of a rule, and defects may act on it
+            answer = self._error(refusal, call.operation)
+        else:
+            answer = outcome.answer or self._compose(call, asked, outcome.reply)
+            answer = outcome.cut(answer) if outcome.cut else answer
         return replace(answer, acting=acting or None, rule=found.rule.name)
 
     def _compose(self, call: Call, asked: _Asked, scripted: Reply | None) -> Answer:

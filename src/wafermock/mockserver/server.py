@@ -7,7 +7,7 @@ from email.utils import formatdate
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from aiohttp import hdrs, web
 from aiohttp.web_protocol import RequestHandler
@@ -18,6 +18,7 @@ from .exchange import Answer, Request
 from .service import Service, Turn
 
 if TYPE_CHECKING:
+    from .acting import Early
     from .control.control import Control
     from .control.held import Held
 
@@ -89,7 +90,7 @@ class HttpServer:
         self.host = host
         self.port = port
         # aiohttp waits so long twice: until an answer is sent, then until its handler is over.
-        self._runner = web.ServerRunner(_Server(service, self._handle), shutdown_timeout=grace / 2)
+        self._runner = web.ServerRunner(_Server(service, self.handle), shutdown_timeout=grace / 2)
 
     @property
     def url(self) -> str:
@@ -124,20 +125,24 @@ class HttpServer:
             self.control.close()
         await self._runner.cleanup()
 
-    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer a request that came to this socket, or to another one."""
         watch = self.service.clock.stopwatch()
-        limit = self.service.mock.settings.max_body
-        refused = (request.content_length or 0) > limit
-        body = b"\0" * (limit + 1) if refused else await _read(request, limit)
         path, _, query = _target(request.raw_path).partition("?")
-        asked = Request(request.method, path, query, _headers(request), body)
-        if self.control is not None and self.control.serves(path):
+        headers = _headers(request)
+        controls = self.control is not None and self.control.serves(path)
+        body = await self._body(
+            request, lambda: None if controls else Request(request.method, path, query, headers)
+        )
+        asked = Request(request.method, path, query, headers, body.data)
+        if controls and self.control is not None:
             # In a thread: to search ten thousand calls takes longer than a stream can wait.
             answer = await asyncio.to_thread(
                 self.control.interface.answer, asked, request.remote or ""
             )
             return _in_one(answer, self.service.clock.time())
-        turn = self.service.begin(asked)
+        begin = self.service.begin
+        turn = begin(asked) if body.early is None else begin(asked, body.early)
         seen = self.control.note(asked, turn) if self.control is not None else None
         ending = "client gone"
         try:
@@ -148,22 +153,63 @@ class HttpServer:
             else:
                 response = await _delivered(request, turn.answer, watch, self.service.clock)
             ending = "complete"
+        except _StreamDropped:
+            ending = "dropped"
+            raise
         finally:
             turn.end()
             if seen is not None:
                 seen.end(watch.seconds, ending)
-        if refused and _waits_for_leave(request):
+            if ending == "client gone" and turn.answer.streamed:
+                self.service.left(turn.scope)
+        if body.refused and _waits_for_leave(request):
             # The body will not come (RFC 9110, section 10.1.1): do not linger for it.
             request.content.feed_eof()
             _closing(response)
         return response
 
+    async def _body(
+        self, request: web.BaseRequest, head_of: Callable[[], Request | None]
+    ) -> "_Body":
+        """Read a body. What acts before it is settled by the head of the request, if it has one.
+
+        Most requests give no reason to look for that, so the head is made where one does.
+        """
+        early: Early | None = None
+        limit = self.service.mock.settings.max_body
+        length, waits = request.content_length or 0, _waits_for_leave(request)
+        if (waits or length > limit) and (head := head_of()):
+            early = self.service.at_head(head)
+            limit = max(limit, early.max_body or 0) if early else limit
+        if length > limit:
+            return _Body(b"\0" * (limit + 1), early, refused=True)
+        if waits and not (early and not early.says_continue):
+            await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            request.writer.output_size = 0  # as aiohttp's own router does
+        body = await _read(request, limit)
+        # What comes in chunks has not told its length before.
+        if len(body) > limit and early is None and (head := head_of()):
+            early = self.service.at_head(head)
+            if early and (early.max_body or 0) > limit:
+                body += await _read(request, early.max_body or 0)
+        return _Body(body, early)
+
+
+class _Body(NamedTuple):
+    """The body of a request. One over the bound is `refused` unread where it told its length, else
+    read until it is over: more bytes than the bound stand for it in both cases."""
+
+    data: bytes
+    early: "Early | None" = None
+    refused: bool = False
+
+
+class _StreamDropped(ConnectionResetError):
+    """A stream under control was dropped: aiohttp says nothing of a connection that is reset."""
+
 
 async def _read(request: web.BaseRequest, limit: int) -> bytes:
     """Read a request's body up to a bound; more bytes than that tell that it was longer."""
-    if _waits_for_leave(request):
-        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        request.writer.output_size = 0  # as aiohttp's own router does
     parts = []
     size = 0
     while size <= limit and not request.content.at_eof():
@@ -258,7 +304,7 @@ async def _held(
     except Dropped:
         if request.transport is not None:
             request.transport.abort()
-        raise ConnectionResetError("the stream was dropped") from None
+        raise _StreamDropped("the stream was dropped") from None
     await response.write_eof()
     return response
 

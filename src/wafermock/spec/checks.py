@@ -15,7 +15,7 @@ Found = Mapping[str, object] | None
 def chosen_tool_is_missing(body: Any) -> Found:
     """Find a `tool_choice` that names a function which `tools` does not have: {name}."""
     name = _at(body, "tool_choice", "function", "name")
-    tools = {_at(tool, "function", "name") for tool in _dicts(body, "tools")}
+    tools = [_at(tool, "function", "name") for tool in _dicts(body, "tools")]
     return {"name": name} if isinstance(name, str) and name not in tools else None
 
 

@@ -53,14 +53,19 @@ def _json_key(key: object) -> str:
     return key if isinstance(key, str) else json.dumps(key, default=str)
 
 
+# How many values the aliases of a document may make of it. Nine lines can make a thousand million.
+MOST_VALUES = 1_000_000
+
+
 def read_yaml(text: str, path: Path) -> Any:
     """Return the data of a YAML text. Raises DocumentError with the line of a fault."""
     try:
-        root = yaml.load(text, Loader=_Loader)
+        root = _data(text)
         refuse_what_json_cannot_hold(root)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         message = re.sub(r"\s+", " ", error.problem or str(error))
+        message += next((hint for sign, hint in _MEANT.items() if sign in message), "")
         line = None if mark is None else mark.line + 1
         raise DocumentError(f"not YAML: {message}", file=path, line=line) from None
     except yaml.YAMLError as error:
@@ -70,6 +75,49 @@ def read_yaml(text: str, path: Path) -> Any:
     except (ValueError, TypeError) as error:
         raise DocumentError(f"not data that JSON can hold: {error}", file=path) from None
     return root
+
+
+# What those mean who write what libyaml cannot read.
+_MEANT = {
+    "cannot start any token": "; indent with spaces, no tabs, and quote what begins with @ or `",
+    "did not find expected": "; see whether the lines before are indented alike, and quote a text "
+    "with `: ` or ` #` in it",
+    "mapping values are not allowed": "; quote a text with `: ` in it",
+}
+
+
+def _data(text: str) -> Any:
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        if "*" in text:  # without aliases a document is no larger than its text
+            _refuse_more_than(MOST_VALUES, node)
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+def _refuse_more_than(most: int, root: yaml.Node) -> None:
+    """Refuse a document that says few things very often: it would fill the memory."""
+    sizes: dict[int, int] = {}
+    waiting = [(root, False)]
+    while waiting:
+        node, is_left = waiting.pop()
+        if isinstance(node, yaml.MappingNode):
+            inner = [part for pair in node.value for part in pair]
+        else:
+            inner = node.value if isinstance(node, yaml.SequenceNode) else []
+        if is_left:
+            sizes[id(node)] = 1 + sum(sizes[id(part)] for part in inner)
+            if sizes[id(node)] > most:
+                message = f"its aliases make more than {most} values of it"
+                raise yaml.composer.ComposerError(None, None, message, node.start_mark)
+        elif id(node) not in sizes:
+            sizes[id(node)] = 0  # in an alias of itself, which is refused later
+            waiting.append((node, True))
+            waiting.extend((part, False) for part in inner)
 
 
 def lines(text: str) -> Any:

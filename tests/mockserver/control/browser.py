@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import web
 
 from wafermock.mockserver.control.held import Dropped
-from wafermock.mockserver.control.interface import METRICS, is_control
+from wafermock.mockserver.control.paths import METRICS, is_control
 from wafermock.mockserver.exchange import Answer, Request
 
 PATIENCE = 30
@@ -24,7 +24,7 @@ def _handler(bench: Any) -> Any:
             return _whole(bench.control.interface.answer(asked, request.remote))
         watch = bench.service.clock.stopwatch()
         turn = bench.service.begin(asked)
-        observed = bench.control.observe(asked, turn.answer)
+        observed = bench.control.note(asked, turn)
         ending = "complete"
         try:
             if observed.held is None:

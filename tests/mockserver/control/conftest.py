@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -11,7 +13,7 @@ from wafermock.mockserver.control.control import Control, Observed
 from wafermock.mockserver.control.entry import PLAIN, Why
 from wafermock.mockserver.exchange import Answer, Request
 from wafermock.mockserver.mock import Mock
-from wafermock.mockserver.service import Service
+from wafermock.mockserver.service import Service, Turn
 
 KEY = "csk-0123456789abcdefghij"
 LOOPBACK = "127.0.0.1"
@@ -74,9 +76,20 @@ class Bench:
         data = body if body is not None else chat("Hello!")
         raw = data if isinstance(data, bytes) else json.dumps(data).encode()
         given = {"authorization": f"Bearer {KEY}", "content-type": "application/json", "host": HOST}
-        request = Request(method, path, query, given | (headers or {}), raw)
-        turn = self.service.begin(request)
-        return self.control.observe(request, answer or turn.answer, scope=scope, why=why)
+        full = f"/t/{quote(scope, safe='')}{path}" if scope else path
+        request = Request(method, full, query, given | (headers or {}), raw)
+        given_answer = answer or self.service.begin(request).answer
+        return self.control.note(request, _turn(given_answer, why, scope))
+
+
+def _turn(answer: Answer, why: Why, scope: str) -> Turn:
+    """A turn with this answer, given for these reasons."""
+    nearest = tuple((miss.rule, miss.differences) for miss in why.nearest)
+    acting: Any = None
+    if why.in_play:
+        defects = (why.defect,) if why.defect else ()
+        acting = SimpleNamespace(delivery=why.delivery, failure=why.failure, defects=defects)
+    return Turn(replace(answer, rule=why.rule, nearest=nearest), acting=acting, scope=scope)
 
 
 def chat(text: str, **more: Any) -> dict[str, Any]:

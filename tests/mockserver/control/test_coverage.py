@@ -10,6 +10,7 @@ import pytest
 
 from wafermock.mockserver.control.coverage import points, seen_by
 from wafermock.mockserver.control.entry import Miss, Why
+from wafermock.mockserver.control.reading import read_answer
 from wafermock.mockserver.exchange import Answer
 from wafermock.spec import load_contract
 
@@ -138,6 +139,13 @@ def test_answers_that_are_none_do_no_harm(bench: Any, body: bytes) -> None:
 
 
 # ---------------------------------------------------------------- the session
+
+
+def test_large_answers_are_not_kept_beside_the_journal() -> None:
+    small, large = (b'{"choices": []}' + b" " * n for n in (0, 1_000_000))
+    assert read_answer(200, False, (small,)) is read_answer(200, False, (small,))
+    assert read_answer(200, False, (large,)) is not read_answer(200, False, (large,))
+    assert read_answer(200, False, (large,)) == read_answer(200, False, (small,))
 
 
 def test_the_list_comes_from_the_contract() -> None:

@@ -4,7 +4,9 @@ import base64
 import gzip
 import json
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -162,8 +164,9 @@ RULE = "rules:\n- {name: NAME, reply: {text: hi}}\n"
 def scripts(bench: Any, tmp_path: Path) -> Iterator[LoadedScripts]:
     file = tmp_path / "started.yaml"
     file.write_text(RULE.replace("NAME", "started"), encoding="utf-8")
-    contract = bench.service.mock.contract
-    made = LoadedScripts(ScriptState(Script.load(file, contract)), contract)
+    mock = bench.service.mock
+    mock.script = ScriptState(Script.load(file, mock.contract))
+    made = LoadedScripts(mock)
     yield made
     made.close()
 
@@ -180,6 +183,20 @@ def test_loaded_rules_come_first_or_alone(scripts: LoadedScripts) -> None:
     scripts.load(RULE.replace("NAME", "alone"), "script", instead=True)
     assert names(scripts) == ["alone"]
     scripts.reset(None)
+
+
+def test_scripts_that_are_loaded_at_once_all_count(scripts: LoadedScripts) -> None:
+    begin = threading.Barrier(4)
+
+    def load(number: int) -> None:
+        begin.wait()
+        for step in range(3):
+            scripts.load(RULE.replace("NAME", f"{number}-{step}"), "script", instead=False)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(load, range(4)))
+    loaded = {f"{number}-{step}" for number in range(4) for step in range(3)}
+    assert set(names(scripts)) == {"started", *loaded}
 
 
 @pytest.mark.parametrize(
@@ -200,6 +217,25 @@ def test_a_broken_script_changes_nothing(scripts: LoadedScripts, text: str, says
     assert says in str(caught.value)
     assert "wafermock-scripts-" not in str(caught.value)
     assert names(scripts) == ["started"]
+
+
+DEEP = "[" * 100_000
+CALLS_DEEP = {"tool_calls": [{"function": {"name": "f", "arguments": DEEP}}]}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [DEEP, "[" * 900 + "]" * 900, json.dumps({"choices": [{"message": CALLS_DEEP}]})],
+)
+def test_what_is_nested_too_deep_to_be_data_stays_text(
+    scripts: LoadedScripts, bench: Any, body: str
+) -> None:
+    answer = Answer(200, {"content-type": "application/json"}, (body.encode(),))
+    bench.call(answer=answer).end(0.1)
+    made = bench.ask("GET", "/journal/1/rule")
+    assert made.status == 200
+    scripts.load(made.body.decode(), "script", instead=True)
+    assert names(scripts) == ["call 1"]
 
 
 def test_a_rule_made_of_a_call_can_be_loaded(scripts: LoadedScripts, bench: Any) -> None:

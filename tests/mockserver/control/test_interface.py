@@ -17,8 +17,9 @@ from wafermock.mockserver.control import bench as parts
 from wafermock.mockserver.control import control as control_module
 from wafermock.mockserver.control.bench import RuleShown
 from wafermock.mockserver.control.entry import Miss, Why
-from wafermock.mockserver.control.interface import ControlInterface, _Operations, is_control
-from wafermock.mockserver.control.routes import PREFIX, Problem, Routes
+from wafermock.mockserver.control.interface import ControlInterface, _Operations
+from wafermock.mockserver.control.paths import PREFIX, is_control
+from wafermock.mockserver.control.routes import Problem, Routes
 from wafermock.mockserver.exchange import Answer, Request
 from wafermock.mockserver.service import Service
 from wafermock.mockserver.wire.defects import DEFECTS
@@ -289,6 +290,7 @@ def test_arming(make_bench: Callable[..., Any]) -> None:
         ({"kind": "x", "name": "x"}, "/kind", "/kind"),
         ({"name": "stall", "times": 0}, "/times", "/times"),
         ({"name": "stall", "tmies": 1}, "/tmies", "tmies"),
+        ({"name": "x" * 1001}, "/name", "1000"),
         ({}, "/name", "name"),
     ],
 )
@@ -445,6 +447,15 @@ def test_paths_and_methods(bench: Any, method: str, path: str, status: int, says
     assert answer.status == status
     assert says in message(answer)
     assert ("allow" in answer.headers) == (status == 405)
+
+
+def test_a_body_over_the_bound_is_told_as_that(bench: Any) -> None:
+    bound = bench.service.mock.settings.max_body
+    raw = b"\0" * (bound + 1)  # what stands for a body that was not read
+    for path, kind in (("/armed", "application/json"), ("/script", "application/yaml")):
+        answer = bench.ask("POST", path, raw, headers={"content-type": kind})
+        assert answer.status == 413
+        assert f"longer than {bound} bytes" in message(answer)
 
 
 @pytest.mark.parametrize(

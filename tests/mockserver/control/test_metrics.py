@@ -10,8 +10,9 @@ from prometheus_client.openmetrics.parser import (
 )
 from prometheus_client.parser import text_string_to_metric_families as read_text
 
-from wafermock.mockserver.control.entry import Why
+from wafermock.mockserver.control.entry import Entry, Why
 from wafermock.mockserver.control.metrics import OTHER, Metrics
+from wafermock.mockserver.exchange import Answer, Cost, Request
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 
@@ -27,6 +28,11 @@ def samples(families: Iterator[Any]) -> dict[tuple[str, ...], float]:
 def scraped(metrics: Metrics) -> dict[tuple[str, ...], float]:
     _, body = metrics.exposition()
     return samples(read_text(body.decode()))
+
+
+def entry(model: str) -> Entry:
+    answer = Answer(200, {}, (), cost=Cost(model, 1, 1))
+    return Entry("", 0.0, Request("POST", "/"), answer, "o")
 
 
 def test_calls(bench: Any, say: Callable[..., Any]) -> None:
@@ -65,8 +71,7 @@ def test_openmetrics_for_those_who_ask(bench: Any) -> None:
 
 def test_clients_cannot_name_models_without_end() -> None:
     metrics = Metrics()
-    for number in range(1000):
-        metrics.began("o", 200, f"model-{number}")
+    metrics.count(entry(f"model-{number}") for number in range(1000))
     found = scraped(metrics)
     names = [key for key in found if key[0] == "wafermock_requests_total"]
     assert len(names) == 201
@@ -75,7 +80,7 @@ def test_clients_cannot_name_models_without_end() -> None:
 
 def test_labels_are_escaped() -> None:
     metrics = Metrics()
-    metrics.began("o", 200, 'a"b\\c\nd')
+    metrics.count([entry('a"b\\c\nd')])
     found = scraped(metrics)
     assert ("wafermock_requests_total", 'model=a"b\\c\nd', "operation=o", "status=200") in found
 

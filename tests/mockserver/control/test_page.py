@@ -14,6 +14,7 @@ import pytest
 
 from wafermock.mockserver.control.entry import Miss, Why
 from wafermock.mockserver.exchange import Answer, Request
+from wafermock.mockserver.service import Turn
 
 from .browser import PATIENCE, served
 
@@ -170,7 +171,7 @@ def test_ten_thousand_calls(bench: Any, page: Any, say: Callable[..., Any]) -> N
     answer = bench.service.begin(request).answer
     for number in range(10_000):
         slow = Answer(429, {}, (b"{}",)) if number % 100 == 0 else answer
-        bench.control.observe(request, slow).end(0.001)
+        bench.control.note(request, Turn(slow)).end(0.001)
     expect(page.locator("#count")).to_have_text("10,000 calls")
     assert rows(page).count() < 60  # only what is in sight is in the page
     expect(rows(page).first).to_have_attribute("aria-setsize", "10000")
@@ -180,7 +181,7 @@ def test_ten_thousand_calls(bench: Any, page: Any, say: Callable[..., Any]) -> N
     page.get_by_role("button", name="Errors").click()
     expect(page.locator("#count")).to_have_text("100 of 10,000 calls")
     # A full journal: the newest push out the oldest, here as there.
-    bench.control.observe(request, answer).end(0.001)
+    bench.control.note(request, Turn(answer)).end(0.001)
     page.get_by_role("button", name="All").click()
     expect(rows(page).first).to_contain_text("#10001")
     expect(page.locator("#count")).to_have_text("10,000 calls")

@@ -14,10 +14,10 @@ import pytest
 from wafermock.mockserver.record.answering import ScriptAnswers
 from wafermock.mockserver.record.proxy import RecordingProxy
 from wafermock.mockserver.record.recorder import Recorder
-from wafermock.mockserver.record.replay import Replay
 from wafermock.mockserver.record.script_file import ScriptFile
 from wafermock.mockserver.record.upstream import read_address
 from wafermock.mockserver.script import Script
+from wafermock.spec import load_contract
 
 # A bound for what hangs, in seconds; nothing waits for it as long as all is well.
 PATIENCE = 30
@@ -157,7 +157,7 @@ async def replaying(
     """`await replaying(path)` serves a recorded script; behind it there is no upstream."""
 
     async def start(path: Path) -> Running:
-        answers = ScriptAnswers(Replay(Script.load(path)).find)
+        answers = ScriptAnswers(Script.load(path), load_contract())
         return await recording(NOBODY, "not-written.yaml", answers=answers)
 
     return start

@@ -7,8 +7,10 @@ from typing import Any
 import ormsgpack
 import pytest
 
+from wafermock.mockserver.bounds import MOST_VALUES
 from wafermock.mockserver.exchange import Request
-from wafermock.mockserver.record.meaning import request_digest
+from wafermock.mockserver.record import meaning
+from wafermock.mockserver.record.meaning import SEARCHED, request_digest
 
 BODY = {
     "model": "m",
@@ -74,3 +76,23 @@ def test_no_secret_is_in_it() -> None:
     assert with_secret("key-one-1", "ada@a.org") == with_secret("key-two-two", "bob@b.org")
     raw = digest(b"mail ada@a.org", content_type="text/plain")
     assert raw == digest(b"mail bob@b.org", content_type="text/plain")
+
+
+SECRETS = [b"csk-0123456789abcdef0", b"csk-9876543210fedcba9"]
+
+
+def test_what_is_too_large_to_be_looked_through_is_known_by_its_bytes() -> None:
+    """Hostile bodies of the size that a server takes would cost half a minute each."""
+    for count, alike in ((10, True), (SEARCHED, False)):
+        bodies = [b'{"' + secret + b"x" * count for secret in SECRETS]
+        assert (digest(bodies[0]) == digest(bodies[1])) == alike
+    many = [{"key": secret.decode(), "more": [{}] * MOST_VALUES} for secret in SECRETS]
+    assert digest(many[0]) == digest(many[0])
+    assert digest(many[0]) != digest(many[1])
+
+
+def test_gigabytes_in_kilobytes_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = gzip.compress(json.dumps(BODY).encode(), mtime=0)
+    assert digest(packed, content_encoding="gzip") == digest()
+    monkeypatch.setattr(meaning, "LARGEST", len(packed))
+    assert digest(packed, content_encoding="gzip") != digest()

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wafermock.mockserver.exchange import Request
+from wafermock.mockserver.record.bounded import Searcher, TooSlow, bounded
+from wafermock.mockserver.record.catalogue import Pattern
 from wafermock.mockserver.record.json_text import anatomy, literal
 from wafermock.mockserver.record.redaction import Redactor, secrets_of
 
@@ -312,8 +314,30 @@ def test_any_text_can_be_looked_through(text: str, cut: int) -> None:
 
 
 def test_patterns_can_be_added() -> None:
-    redactor = Redactor([re.compile(r"PROJECT-\d+")])
+    redactor = Redactor([Pattern(re.compile(r"PROJECT-\d+"))])
     assert redactor.text('{"a": "see \\u0050ROJECT-42"}') == '{"a": "see redacted"}'
     assert (
         redactor.knowing(["another-secret"]).text("PROJECT-1 another-secret") == "redacted redacted"
     )
+
+
+# ---------------------------------------------------------------------- expressions of a user
+
+
+def test_a_users_expression_is_searched_for_in_a_process_of_its_own() -> None:
+    searcher = Searcher([re.compile(r"no: (?P<secret>\d+)"), re.compile("ä(?=b)")])
+    redactor = Redactor(bounded(searcher))
+    assert redactor.text("no: 12, äb, äc, no: 3") == "no: redacted, redactedb, äc, no: redacted"
+    assert redactor.text("half a pair: \ud800 no: 1") == "half a pair: \ud800 no: redacted"
+    searcher.close()
+    assert redactor.text("no: 4") == "no: redacted"  # it starts again
+    searcher.close()
+
+
+def test_an_expression_that_takes_too_long_is_given_up() -> None:
+    """It would take hours: the process is killed, and the next text has a fresh one."""
+    searcher = Searcher([re.compile("(a+)+$")], patience=0.2)
+    redactor = Redactor(bounded(searcher))
+    with pytest.raises(TooSlow, match=re.escape("--redact '(a+)+$' took more")):
+        redactor.text("a" * 60 + "b")
+    searcher.close()

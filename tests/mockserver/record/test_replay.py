@@ -16,7 +16,7 @@ from tests.clients.sdk import connect
 from wafermock.mockserver.exchange import Answer, Request
 from wafermock.mockserver.mock import Mock
 from wafermock.mockserver.record.answering import ScriptAnswers
-from wafermock.mockserver.record.replay import Replay, acceptable
+from wafermock.mockserver.record.replay import acceptable
 from wafermock.mockserver.script import Script
 from wafermock.mockserver.server import HttpServer
 from wafermock.mockserver.service import Service
@@ -289,7 +289,7 @@ async def test_only_what_is_missing_is_asked_for(
     await ask(run.proxy.port, request(body=chat()))
     await run.proxy.stop()
     up.answer = says(answer + b"b")
-    known = ScriptAnswers(Replay(Script.load(run.path)).find)
+    known = ScriptAnswers(Script.load(run.path), load_contract())
     more = await recording(up.url, "out.yaml", answers=known)
     for body, want in ((chat(), b"a"), (chat(seed=1), b"b"), (chat(), b"a")):
         got, _ = await ask(more.proxy.port, request(body=body))
@@ -305,6 +305,44 @@ async def test_only_what_is_missing_is_asked_for(
         "#2",
         "#3",
     ]
+
+
+HAND_WRITTEN = """
+rules:
+  - {match: {last: Hello!}, reply: {text: By hand.}}
+  - {match: {last: busy?}, reply: {error: request_quota_exceeded}}
+  - {match: {last: again?}, times: 1, reply: {body: {a: 1}, failure: reset_in_body}}
+"""
+
+
+async def test_any_rule_answers_and_the_rest_is_recorded(
+    upstream: Start, recording: Start, tmp_path: Path
+) -> None:
+    by_hand = tmp_path / "by_hand.yaml"
+    by_hand.write_text(HAND_WRITTEN, encoding="utf-8")
+    contract = load_contract()
+    up = await upstream(says(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nu"))
+    answers = ScriptAnswers(Script.load(by_hand, contract), contract)
+    run = await recording(up.url, "rest.yaml", answers=answers)
+
+    async def said(words: str, **more: Any) -> bytes:
+        body = {"model": "m", "messages": [{"role": "user", "content": words}], **more}
+        asked = request(body=json.dumps(body).encode(), **{"Content-Type": "application/json",
+                        "Authorization": "Bearer k"})  # fmt: skip
+        return (await ask(run.proxy.port, asked))[0]
+
+    assert json.loads(body_of(await said("Hello!")))["choices"][0]["message"]["content"] == (
+        "By hand."
+    )
+    assert b"data: [DONE]" in await said("Hello!", stream=True)
+    assert (await said("busy?")).startswith(b"HTTP/1.1 429 ")
+    assert len(up.requests) == 0
+    await said("again?")
+    for words in ("again?", "something else"):  # used up; never there
+        assert body_of(await said(words)) == b"u"
+    await run.proxy.stop()
+    assert len(up.requests) == 2
+    assert len(Script.load(run.path).rules) == 2
 
 
 # ---------------------------------------------------------------------- the form of an answer

@@ -102,8 +102,18 @@ def test_a_stream_is_cut_where_its_events_end() -> None:
         Piece(2, b'{"b":2}\n'),
     ]
     assert recut([]) == []
+    mixed = b"a\n\r\nb\r\n\nc\r\rd\n\n\ne"
+    assert [piece.data for piece in recut([Piece(1, mixed)])] == [
+        b"a\n\r\n", b"b\r\n\n", b"c\r\r", b"d\n\n", b"\ne",
+    ]  # fmt: skip
     assert in_one([Piece(1, b"a"), Piece(2, b"b")]) == [Piece(2, b"ab")]
     assert in_one([Piece(1, b"")]) == []
+
+
+def test_a_long_stream_is_cut_in_one_pass() -> None:
+    """To look for every kind of end behind every event took time by the square of the length."""
+    came = [Piece(at, b'data: {"id": "x"}\n\n') for at in range(200_000)]
+    assert recut(came) == came
 
 
 DEFLATED = zlib.compressobj(wbits=-15)

@@ -7,6 +7,7 @@ from typing import Any
 
 from wafermock.mockserver.call import Call
 from wafermock.mockserver.exchange import Request
+from wafermock.mockserver.refusal import Refusal
 from wafermock.mockserver.script import Found, Missed, Script, ScriptState, Subject
 from wafermock.spec import Contract, load_contract
 
@@ -80,3 +81,10 @@ def said(answer: Found | Missed) -> str:
 def missed(answer: Found | Missed) -> Missed:
     assert isinstance(answer, Missed), answer
     return answer
+
+
+def error_of(refusal: Refusal) -> tuple[int, Any]:
+    """Return the status and the body of a refusal, which names an error of the catalogue."""
+    assert isinstance(refusal.error, str)
+    entry = contract().errors[refusal.error]
+    return entry.status, entry.answer(refusal.faults, **refusal.values)

@@ -74,6 +74,8 @@ def matches(tmp_path: Path, match: str, asked: Any) -> bool:
         ("{jmespath: {n: 1}}", user("x", n=True), False),
         ("{jmespath: {n: null}}", user("x"), True),
         ("{jmespath: 'length(n)'}", user("x", n=3), False),
+        ("{jmespath: 'merge(n, {a: `1`}, {b: `2`}).b'}", user("x", n={}), True),
+        ("{jmespath: 'not_null(a, b[0:1], n)'}", user("x", n=1), True),
         ("{jmespath: [n, 'temperature']}", user("x", n=3, temperature=0), True),
         ("{schema: {required: [seed]}}", user("x"), False),
         ("{schema: {required: [seed]}}", user("x", seed=1), True),
@@ -153,11 +155,10 @@ rules:
         ("turn", "3", "1"),
     ]
     refusal = missed.refusal
-    assert not isinstance(refusal.error, str)
-    body = refusal.error.answer(**refusal.values)
-    assert (refusal.error.status, body["code"]) == (404, "no_rule")  # type: ignore[index]
-    assert "Nearest: 'near'" in body["message"]  # type: ignore[index]
-    assert "Then: 'far'" in body["message"]  # type: ignore[index]
+    status, body = asking.error_of(refusal)
+    assert (status, body["code"]) == (404, "no_rule")
+    assert "Nearest: 'near'" in body["message"]
+    assert "Then: 'far'" in body["message"]
 
 
 def test_an_empty_script_misses_everything(tmp_path: Path) -> None:

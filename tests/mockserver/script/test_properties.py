@@ -140,9 +140,9 @@ def test_a_template_that_fails_on_a_request_is_an_error_that_names_the_rule(tmp_
     assert asking.said(state.find(subject(asking.user("x", n=2)))) == "0.5"
     outcome = asking.found(state.find(subject(asking.user("x", n=0)))).outcome
     assert outcome.refusal is not None
-    assert not isinstance(outcome.refusal.error, str)
-    body = outcome.refusal.error.answer(**outcome.refusal.values)
-    assert body["message"] == (  # type: ignore[index]
+    status, body = asking.error_of(outcome.refusal)
+    assert (status, body["code"]) == (500, "script_failed")
+    assert body["message"] == (
         "The rule 'ratio' of the script cannot answer this request: "
         "line 1 of the template: division by zero"
     )

@@ -104,6 +104,18 @@ AT = "script.yaml:2: #/rules/0"
         (rule("{match: {jmespath: 'a['}, reply: {text: x}}"), f"{AT}/match/jmespath: not JMESPath"),
         (rule("{match: {jmespath: ''}, reply: {text: x}}"), f"{AT}/match/jmespath: not JMESPath"),
         (
+            rule("{match: {jmespath: 'a[?lenght(@) > `1`] | [0:1]'}, reply: {text: x}}"),
+            f"{AT}/match/jmespath: there is no function 'lenght'; did you mean 'length'?",
+        ),
+        (
+            rule("{match: {jmespath: {'sort_by(a)': 1}}, reply: {text: x}}"),
+            f"{AT}/match/jmespath/sort_by(a): sort_by() takes 2 arguments, not 1",
+        ),
+        (
+            rule("{match: {jmespath: 'not_null()'}, reply: {text: x}}"),
+            f"{AT}/match/jmespath: not_null() takes at least 1 arguments, not 0",
+        ),
+        (
             rule("{match: {jmespath: [a, 'b(']}, reply: {text: x}}"),
             f"{AT}/match/jmespath/1: not JMESP",
         ),

@@ -4,6 +4,7 @@ import threading
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,6 +93,33 @@ def test_scopes_count_by_themselves(tmp_path: Path) -> None:
     assert answers(state, "x", 1, scope="two") == ["-"]
     state.reset()
     assert answers(state, "x", 1, scope="two") == ["a"]
+
+
+def test_a_rule_that_is_met_and_has_no_answer_left_is_the_nearest(tmp_path: Path) -> None:
+    text = """
+rules:
+  - {match: {last: y, model: gpt-*}, reply: {text: y}}
+  - {name: spent, match: {last: x}, times: 1, after: 1, reply: {text: x}}
+"""
+    state = asking.state(tmp_path, text)
+    for expected in ("after: expected", "-", "times: expected"):
+        answer = state.find(subject(user("x")))
+        if expected != "-":
+            rule, differences = missed(answer).nearest[0]
+            assert rule.name == "spent"
+            assert str(differences[0]).startswith(expected)
+
+
+def test_so_many_scopes_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wafermock.mockserver.script.state.MOST_SCOPES", 3)
+    state = asking.state(tmp_path, "rules: [{name: r, times: 1, reply: {text: a}}]")
+    for scope in ("a", "b", "c", "a", "d"):  # `a` is asked for again, and `b` has to go
+        state.find(subject(user("x"), scope=scope))
+    assert [state.answers(scope)["r"] for scope in "abcd"] == [1, 0, 1, 1]
+    assert state.answers() == {"r": 4}  # what a forgotten scope has used is used
+    assert [answers(state, "x", 1, scope=scope) for scope in "ab"] == [["-"], ["a"]]
+    state.reset()
+    assert state.answers() == {"r": 0}
 
 
 def test_the_position_is_told(tmp_path: Path) -> None:

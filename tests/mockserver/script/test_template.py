@@ -1,12 +1,18 @@
 """Templates: what they can say, and that nothing they say harms or hangs."""
 
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from wafermock.mockserver.script.budget import TemplateError
 from wafermock.mockserver.script.template import LONGEST_OUTCOME, LONGEST_TEMPLATE, Template
+from wafermock.spec import DocumentError
+
+from . import asking
+from .asking import subject, user
 
 VALUES: dict[str, Any] = {
     "model": "llama",
@@ -200,7 +206,12 @@ def test_a_long_outcome_is_cut_off_not_finished() -> None:
         ("{{ model is definde }}", 1, "did you mean 'defined'"),
         ("{{ wordz(3) }}", 1, "did you mean 'words'"),
         ("\n{{ body.n / 0 }}", 2, "division by zero"),
-        ("\n{{ body.missing }}", 2, "'dict object' has no attribute 'missing'"),
+        ("\n{{ body.missing }}", 2, "there is no 'missing' in the mapping; `is defined` asks"),
+        ("{{ 'x' if body.missing else 'y' }}", 1, "there is no 'missing' in the mapping"),
+        ("{{ body.missing.more[0] }}", 1, "there is no 'missing' in the mapping"),
+        ("{{ messages[7].text }}", 1, "there is no item 7 in a list of "),
+        ("{{ body | sort }}{{ [1, 'a'] | sort }}", 1, "only numbers, or only texts, can be sorted"),
+        ("{{ [1, true] | sum }}", 1, "a sum is of numbers, not true or false"),
         ("{{ body.n | upper }}", 1, "a text is wanted, not a number"),
         ("{{ model + 1 }}", 1, "+ takes numbers, not a text"),
         ("{% for x in 3 %}{% endfor %}", 1, "a loop goes over a list, not over a number"),
@@ -223,3 +234,44 @@ def test_a_template_does_not_change_what_it_sees() -> None:
     values = {"body": {"list": [3, 1, 2]}}
     Template("{{ body.list | sort }}{{ body.list | reverse }}", values).render(values, list)
     assert values == {"body": {"list": [3, 1, 2]}}
+
+
+# ---------------------------------------------------------------- arguments of calls
+
+
+def test_arguments_of_a_call_are_made_of_the_request(tmp_path: Path) -> None:
+    text = """
+rules:
+- reply:
+    tool_calls:
+    - {name: find, template: '{"words": {{ last_user | tojson }}, "try": {{ hit }}}'}
+    - {name: wait, arguments: {seconds: 1}}
+"""
+    state = asking.state(tmp_path, text)
+    for hit in (1, 2):
+        reply = asking.found(state.find(subject(user('"Ada"')))).outcome.reply
+        assert reply is not None
+        find, wait = reply.tool_calls
+        assert json.loads(find.arguments) == {"words": '"Ada"', "try": hit}
+        assert json.loads(wait.arguments) == {"seconds": 1}
+
+
+def test_a_template_of_arguments_that_fails_names_the_rule(tmp_path: Path) -> None:
+    text = "rules: [{name: r, reply: {tool_calls: [{name: f, template: '{{ 1 / body.n }}'}]}}]"
+    refusal = asking.found(
+        asking.state(tmp_path, text).find(subject(user("x", n=0)))
+    ).outcome.refusal
+    assert refusal is not None
+    assert "division by zero" in asking.error_of(refusal)[1]["message"]
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ("{name: f, template: '{{ nothing.of.it }'}", "#/rules/0/reply/tool_calls/0/template"),
+        ("{name: f, template: a, arguments: b}", "cannot both be sent"),
+    ],
+)
+def test_a_wrong_template_of_arguments_is_told(tmp_path: Path, call: str, says: str) -> None:
+    with pytest.raises(DocumentError, match=re.escape(says)):
+        asking.state(tmp_path, f"rules: [{{reply: {{tool_calls: [{call}]}}}}]")

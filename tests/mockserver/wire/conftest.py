@@ -1,15 +1,11 @@
 """A small server that performs plans, and a client that sees every byte of them, and when."""
 
 import asyncio
-import json
 import logging
-import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import pytest
@@ -18,10 +14,13 @@ from aiohttp import web
 from wafermock.mockserver.clock import Clock
 from wafermock.mockserver.draws import Draws
 from wafermock.mockserver.exchange import Answer
+from wafermock.mockserver.mock import Mock
+from wafermock.mockserver.script import Script, ScriptState
 from wafermock.mockserver.wire import DEFECTS, DELIVERIES, Catalogue, Plan, failure_catalogue, plan
 from wafermock.mockserver.wire.perform import perform
 
-PATIENCE = 10
+from .asked import ASKED
+from .seen import PATIENCE, Seen
 
 
 class Stage:
@@ -106,239 +105,6 @@ class Stage:
         return seen
 
 
-class Fields(dict[str, str]):
-    """Headers by name; one that is not there is empty."""
-
-    def __missing__(self, name: str) -> str:
-        return ""
-
-
-def data_of(text: str | bytes) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return {}
-
-
-@dataclass
-class Seen:
-    """What came over a connection: pieces with their times, and how it ended."""
-
-    pieces: list[tuple[float, bytes]] = field(default_factory=list)
-    ended: str = "open"
-
-    def take(self, connection: socket.socket, now: float, *, waiting: bool) -> None:
-        connection.settimeout(PATIENCE if waiting else 0.0)
-        try:
-            while data := connection.recv(65536):
-                self.pieces.append((now, data))
-            self.ended = "closed"
-        except BlockingIOError:
-            pass
-        except ConnectionResetError:
-            self.ended = "reset"
-
-    @cached_property
-    def raw(self) -> bytes:
-        return b"".join(data for _, data in self.pieces)
-
-    def at(self, time: float) -> bytes:
-        """What had come by a time."""
-        return b"".join(data for when, data in self.pieces if when <= time)
-
-    @property
-    def status(self) -> int:
-        return int(self.raw.split(b" ", 2)[1])
-
-    @property
-    def version(self) -> bytes:
-        return self.raw[:8]
-
-    @cached_property
-    def fields(self) -> list[tuple[str, str]]:
-        head = self.raw.partition(b"\r\n\r\n")[0].decode()
-        pairs = [line.partition(":") for line in head.split("\r\n")[1:]]
-        return [(name, value.strip()) for name, _, value in pairs]
-
-    @cached_property
-    def headers(self) -> "Fields":
-        return Fields((name.lower(), value) for name, value in self.fields)
-
-    @cached_property
-    def _body(self) -> tuple[bytes, list[bytes], bool]:
-        """The body, its chunks, and whether it is whole by the rules of HTTP."""
-        rest = self.raw.partition(b"\r\n\r\n")[2]
-        if self.headers["transfer-encoding"] != "chunked":
-            length = self.headers["content-length"]
-            return rest, [rest], not length or int(length) == len(rest)
-        chunks: list[bytes] = []
-        while rest:
-            size, _, rest = rest.partition(b"\r\n")
-            if int(size, 16) == 0:
-                return b"".join(chunks), chunks, rest == b"\r\n"
-            chunks.append(rest[: int(size, 16)])
-            assert rest[int(size, 16) :].startswith(b"\r\n"), "a torn chunk"
-            rest = rest[int(size, 16) + 2 :]
-        return b"".join(chunks), chunks, False
-
-    @property
-    def body(self) -> bytes:
-        return self._body[0]
-
-    @property
-    def chunks(self) -> list[bytes]:
-        return self._body[1]
-
-    @property
-    def whole(self) -> bool:
-        return self._body[2]
-
-    @property
-    def value(self) -> Any:
-        """The JSON of the body; an empty object where it is none."""
-        return data_of(self.body)
-
-    @property
-    def last(self) -> Any:
-        """The JSON of the last event, as `value`."""
-        return data_of(self.events[-1]["data"]) if self.events else {}
-
-    @cached_property
-    def events(self) -> list[dict[str, str]]:
-        """The events of the body, as WHATWG HTML, section 9.2.6 reads them."""
-        text = self.body.decode("utf-8").removeprefix("\ufeff")
-        events: list[dict[str, str]] = []
-        event: dict[str, str] = {}
-        data: list[str] = []
-        for line in re.split("\r\n|\n|\r", text)[:-1]:
-            if not line:
-                if data:
-                    events.append({**event, "data": "\n".join(data)})
-                event, data = {}, []
-                continue
-            name, _, value = line.partition(":")
-            value = value.removeprefix(" ")
-            if name == "data":
-                data.append(value)
-            elif name:
-                event[name] = value
-        return events
-
-    @property
-    def values(self) -> list[Any]:
-        """The JSON of the events; `[DONE]` and what is no JSON as texts."""
-        found = []
-        for event in self.events:
-            try:
-                found.append(json.loads(event["data"]))
-            except ValueError:
-                found.append(event["data"])
-        return found
-
-    @property
-    def completions(self) -> list[dict[str, Any]]:
-        """Every chunk of a stream, or the whole answer alone."""
-        is_stream = self.headers["content-type"].startswith("text/event-stream")
-        values = self.values if is_stream else [self.value]
-        return [v for v in values if isinstance(v, dict) and "choices" in v]
-
-    @property
-    def choices(self) -> list[dict[str, Any]]:
-        return [choice for value in self.completions for choice in value["choices"]]
-
-    @property
-    def calls(self) -> list[dict[str, Any]]:
-        return [
-            call
-            for choice in self.choices
-            for call in (choice.get("delta") or choice.get("message") or {}).get("tool_calls", ())
-        ]
-
-    @property
-    def text(self) -> str:
-        """All words of the first choice."""
-        parts = [
-            (c.get("delta") or c.get("message") or c).get("content") or c.get("text") or ""
-            for c in self.choices
-            if c["index"] == 0
-        ]
-        return "".join(parts)
-
-    @property
-    def arguments(self) -> list[str]:
-        """The arguments of each tool call, assembled."""
-        joined: dict[int, str] = {}
-        for at, call in enumerate(self.calls):
-            index = call.get("index", at)
-            joined[index] = joined.get(index, "") + call["function"]["arguments"]
-        return list(joined.values())
-
-    @property
-    def usage(self) -> dict[str, Any]:
-        return next(v["usage"] for v in reversed(self.completions) if "usage" in v)
-
-
-# ---------------------------------------------------------------------- what is asked
-
-TEXT = "Zeig mir 漢字, é und 🙂!"
-WEATHER = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "parameters": {
-            "type": "object",
-            "properties": {"city": {"type": "string"}, "unit": {"type": "string"}},
-            "required": ["city", "unit"],
-            "additionalProperties": False,
-        },
-    },
-}
-FORMAT = {
-    "type": "json_schema",
-    "json_schema": {
-        "name": "answer",
-        "strict": True,
-        "schema": {
-            "type": "object",
-            "properties": {"city": {"type": "string"}, "count": {"type": "integer"}},
-            "required": ["city", "count"],
-            "additionalProperties": False,
-        },
-    },
-}
-CHAT = {
-    "model": "gpt-oss-120b",
-    "messages": [{"role": "user", "content": "Say something long about rivers."}],
-    "max_completion_tokens": 60,
-    "reasoning_effort": "low",
-}
-ECHO = {"model": "gpt-oss-120b", "prompt": TEXT, "echo": True, "max_tokens": 20}
-TOOLS = {**CHAT, "tools": [WEATHER], "tool_choice": "required", "max_completion_tokens": 200}
-CHAT_PATH, TEXT_PATH = "/v1/chat/completions", "/v1/completions"
-# By a name for each: where it is asked, and what.
-ASKED: dict[str, tuple[str, Any]] = {
-    "chat": (CHAT_PATH, CHAT),
-    "chat stream": (CHAT_PATH, {**CHAT, "stream": True}),
-    "text": (TEXT_PATH, ECHO),
-    "text stream": (TEXT_PATH, {**ECHO, "stream": True}),
-    "two": (CHAT_PATH, {**CHAT, "n": 2}),
-    "two stream": (CHAT_PATH, {**CHAT, "n": 2, "stream": True}),
-    "tools": (CHAT_PATH, TOOLS),
-    "tools stream": (CHAT_PATH, {**TOOLS, "stream": True}),
-    "tools whole stream": (CHAT_PATH, {**TOOLS, "model": "zai-glm-4.7", "stream": True,
-                                       "reasoning_effort": None}),
-    "json": (CHAT_PATH, {**CHAT, "response_format": FORMAT, "max_completion_tokens": 300}),
-    "json stream": (CHAT_PATH, {**CHAT, "response_format": FORMAT, "stream": True,
-                                "max_completion_tokens": 300}),
-    "logprobs": (CHAT_PATH, {**CHAT, "logprobs": True, "top_logprobs": 3}),
-    "logprobs stream": (CHAT_PATH, {**CHAT, "logprobs": True, "top_logprobs": 3, "stream": True}),
-    "tier": (CHAT_PATH, {**CHAT, "service_tier": "auto"}),
-    "text logprobs": (TEXT_PATH, {**ECHO, "logprobs": 2}),
-    "latin": (TEXT_PATH, {**ECHO, "prompt": "Één café"}),
-    "error": (CHAT_PATH, {"model": "gpt-oss-120b"}),
-}  # fmt: skip
-
-
 @pytest.fixture(scope="session")
 def stage() -> Iterator[Stage]:
     with Stage() as stage:
@@ -359,6 +125,20 @@ def answers(make_mock: Any, ask: Any) -> Callable[[str], Answer]:
     made = {name: ask(mock, path, body) for name, (path, body) in ASKED.items()}
     assert {a.status for name, a in made.items() if name != "error"} == {200}
     return made.__getitem__
+
+
+@pytest.fixture(scope="session")
+def slow_mock(make_mock: Any, contract: Any, tmp_path_factory: pytest.TempPathFactory) -> Mock:
+    """A mock that takes its time for those who ask it to speak slowly, and for nobody else."""
+    script = tmp_path_factory.mktemp("script") / "slow.yaml"
+    script.write_text(
+        "rules:\n"
+        "  - match: {last: {contains: slowly}}\n"
+        "    reply: {pace: {ttft: 1s, tokens_per_second: 10}}\n"
+    )
+    mock: Mock = make_mock("observed", models="strict", api_key="key", max_body=100_000)
+    mock.script = ScriptState(Script.load([script], contract("observed")))
+    return mock
 
 
 @pytest.fixture(scope="session")

@@ -81,6 +81,8 @@ class Armed:
     @property
     def listed(self) -> list[tuple[int, Arming, int | None]]:
         """What is armed: number, arming, and for how many calls still."""
+        if not self._open:  # as a rule, and every call asks
+            return []
         with self._lock:
             return [(number, entry.arming, entry.left) for number, entry in self._open.items()]
 

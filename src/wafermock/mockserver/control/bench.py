@@ -10,10 +10,12 @@ from ..clock import Clock
 from ..limits import Limiter
 from ..mock import Mock
 from ..queueing import Queue
+from .armed import Armed
 
 
 class ServiceLike(Protocol):
-    """A service, as service.py has it. Its limiter is replaced when limits are set."""
+    """A service, as service.py has it. Its limiter is replaced when limits are set, `armed` is put
+    in when something is first armed."""
 
     @property
     def mock(self) -> Mock: ...
@@ -23,6 +25,9 @@ class ServiceLike(Protocol):
     def queue(self) -> Queue: ...
 
     limiter: Limiter
+    armed: Armed | None
+
+    def forget(self, scope: str | None = None) -> None: ...
 
 
 @dataclass(frozen=True)

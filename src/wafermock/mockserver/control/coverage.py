@@ -7,7 +7,7 @@ types come from the contract; what else there is to see stands here, once.
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -206,6 +206,21 @@ def seen_by(entry: Entry) -> frozenset[str]:
     return marks | {id for id, is_so in own.items() if is_so}
 
 
+def _look(entry: Entry) -> tuple[Hashable, ...]:
+    """Return what `seen_by` looks at: calls of the same look have seen the same. Cheap."""
+    request = entry.request
+    return (
+        entry.scope,
+        entry.operation,
+        request.body,
+        request.headers.get("content-type"),
+        request.headers.get("content-encoding"),
+        id(entry.answer),
+        id(entry.why),
+        entry.ending,
+    )
+
+
 class _Undecoded:
     """An entry as the memory below must see it: its bytes are the key already."""
 
@@ -281,12 +296,18 @@ class Coverage:
         self._gone: OrderedDict[str, Counter[str]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def add(self, entry: Entry) -> None:
-        """Count a call that will not be kept."""
-        seen = seen_by(entry)
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Count calls that will not be kept."""
+        alike: dict[tuple[Hashable, ...], list[Entry]] = {}
+        for entry in entries:
+            alike.setdefault(_look(entry), []).append(entry)
         with self._lock:
-            self._gone.setdefault(entry.scope, Counter()).update(seen)
-            self._gone.move_to_end(entry.scope)
+            for same in alike.values():
+                scope = same[0].scope
+                counts = self._gone.setdefault(scope, Counter())
+                for id in seen_by(same[0]):
+                    counts[id] += len(same)
+                self._gone.move_to_end(scope)
             while len(self._gone) > _MOST_SCOPES:
                 self._gone.popitem(last=False)
 

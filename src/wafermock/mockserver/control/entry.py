@@ -1,6 +1,6 @@
 """A call as the journal keeps it, and why it was answered as it was."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -40,6 +40,12 @@ class Why:
     delivery: str | None = None
     defect: str | None = None
 
+    @property
+    def in_play(self) -> list[tuple[str, str]]:
+        """The catalogues something of which was in play, each with what it was."""
+        named = (("failure", self.failure), ("delivery", self.delivery), ("defect", self.defect))
+        return [(catalogue, name) for catalogue, name in named if name is not None]
+
 
 PLAIN = Why()
 
@@ -53,28 +59,50 @@ class _Asked:
     words: str
 
 
-@dataclass(eq=False)
 class Entry:
     """A call as the journal keeps it.
 
     `time` is the clock's reading, Unix seconds; `duration` is in seconds of passage, None while
     the call is in flight. `ending` says how the delivery ended: `complete`, `client gone`,
     `dropped`. `request` and `answer` are as they came and went: nothing of them is shown but by
-    way of `mask` and the properties that use it. `size` is in bytes.
+    way of `mask` and the properties that use it. `size` is in bytes. `is_kept`: the journal has it
+    still. `counted` is how much of it the metrics have: 0 nothing, 1 its beginning, 2 its end.
     """
 
-    number: int
-    scope: str
-    time: float
-    request: Request
-    answer: Answer
-    operation: str | None = None
-    why: Why = PLAIN
-    omitted: int = 0
-    duration: float | None = None
-    ending: str | None = None
-    revision: int = 0
-    size: int = 0
+    # Ten thousand are kept: slots, and `__dict__` for what is worked out once someone looks.
+    __slots__ = (
+        "__dict__", "answer", "counted", "duration", "ending", "is_kept", "number", "omitted",
+        "operation", "request", "revision", "scope", "size", "time", "why",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        scope: str,
+        time: float,
+        request: Request,
+        answer: Answer,
+        operation: str | None = None,
+        why: Why = PLAIN,
+    ) -> None:
+        self.scope = scope
+        self.time = time
+        self.request = request
+        self.answer = answer
+        self.operation = operation
+        self.why = why
+        self.duration: float | None = None
+        self.ending: str | None = None
+        self.number = self.revision = self.size = self.omitted = self.counted = 0
+        self.is_kept = False
+
+    def shorten(self, sample: int) -> None:
+        """Leave out all but so many bytes of what is too large to keep; `omitted` says how many."""
+        request, answer = self.request, self.answer
+        body, sent = request.body[:sample], answer.body
+        self.omitted = len(request.body) - len(body) + len(sent) - len(sent[:sample])
+        offsets = answer.offsets and answer.offsets[-1:]
+        self.request = replace(request, body=body)
+        self.answer = replace(answer, parts=(sent[:sample],), offsets=offsets)
 
     @cached_property
     def mask(self) -> Mask:

@@ -21,6 +21,9 @@ _ANSWERS_OWN = frozenset(
 
 KEY = "$CEREBRAS_API_KEY"
 
+# Data nested deeper than this are written as text.
+_DEEPEST = 50
+
 
 def curl(entry: Entry, base: str) -> str:
     """Return the command that repeats a call at a server, `http://127.0.0.1:4010`.
@@ -154,12 +157,31 @@ def _words(choice: Choice, mask: Mask) -> dict[str, Any]:
 
 def _arguments(text: str) -> Any:
     """Return arguments as data where that gives the same text again."""
+    data = _json(text)
+    return data if isinstance(data, dict) else text
+
+
+def _json(text: str) -> Any:
+    """Return the data of a JSON text where that gives the same text again.
+
+    None: it does not, or is nested so deep that YAML of it could be neither written nor read.
+    """
     try:
         data = json.loads(text)
-    except ValueError:
-        return text
+    except (ValueError, RecursionError):
+        return None
+    if _is_deep(data):
+        return None
     compact = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return data if isinstance(data, dict) and compact == text else text
+    return data if compact == text else None
+
+
+def _is_deep(data: Any) -> bool:
+    level = [data]
+    for _ in range(_DEEPEST):
+        inner = (v for v in level if isinstance(v, dict | list))
+        level = [item for v in inner for item in (v.values() if isinstance(v, dict) else v)]
+    return bool(level)
 
 
 def _bytes(entry: Entry) -> dict[str, Any]:
@@ -175,17 +197,12 @@ def _bytes(entry: Entry) -> dict[str, Any]:
         offsets = answer.offsets or (0.0,) * len(parts)
         reply["parts"] = [_part(part, at) for part, at in zip(parts, offsets, strict=False)]
         return reply
-    body = entry.mask.bytes(answer.body)
-    try:
-        value = json.loads(body)
-        compact = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-        reply["body"] = value if compact == body and not isinstance(value, str) else body.decode()
-    except ValueError:
-        part = _part(body, 0.0)
-        if "text" in part:
-            reply["body"] = part["text"]
-        else:
-            reply["parts"] = [part]
+    part = _part(entry.mask.bytes(answer.body), 0.0)
+    if "text" not in part:
+        return {**reply, "parts": [part]}
+    data = _json(part["text"])
+    # A text would be sent as it is, without its quotes.
+    reply["body"] = part["text"] if data is None or isinstance(data, str) else data
     return reply
 
 

@@ -110,6 +110,18 @@ class Held:
             self._holds._changed.notify_all()
 
     @property
+    def is_dropped(self) -> bool:
+        """Whether it ends where it stands."""
+        return self._state == "dropped"
+
+    def drop(self) -> None:
+        """End where it stands, if it is not over."""
+        with self._holds._changed:
+            self._state = self._state or "dropped"
+            self._wake()
+            self._holds._changed.notify_all()
+
+    @property
     def shown(self) -> Shown:
         with self._holds._changed:
             return self._shown()
@@ -194,8 +206,8 @@ class Holds:
         """End a stream where it stands. Raises KeyError: no such stream."""
         with self._changed:
             stream = self._streams[number]
-            stream._state = "dropped"
-            return self._moved(stream)
+            stream.drop()
+            return stream._shown()
 
     def reset(self) -> None:
         """Forget all orders and release all streams."""
@@ -228,6 +240,11 @@ class Holds:
         return stream._shown()
 
     # ------------------------------------------------------------ by the delivery
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a stream that comes may be wanted."""
+        return bool(self._orders)
 
     def take(
         self, number: int, parts: int, scope: str, operation: str | None, model: str | None

@@ -22,12 +22,11 @@ from .guard import Guard
 from .held import Order, Shown
 from .journal import Filter
 from .page import page
-from .routes import PREFIX, Problem, Routes, Wanted
+from .paths import METRICS, PREFIX
+from .routes import Problem, Routes, Wanted
 
 if TYPE_CHECKING:
     from .control import Control
-
-METRICS = "/metrics"
 
 # So many calls at once, unless asked for fewer or more.
 _LIMIT = 1000
@@ -42,19 +41,15 @@ _HEADERS = {
 }
 
 
-def is_control(path: str) -> bool:
-    """Say whether a request path is the control interface's."""
-    return path == PREFIX or path.startswith(PREFIX + "/")
-
-
 class ControlInterface:
-    """Answers requests for which `is_control` holds, and those for `/metrics`.
+    """Answers requests for the paths of paths.py.
 
     Any thread may ask. `guard` says who may.
     """
 
     def __init__(self, control: "Control", guard: Guard) -> None:
         self.guard = guard
+        self._control = control
         self._operations = _Operations(control, self)
 
     @cached_property
@@ -83,6 +78,9 @@ class ControlInterface:
             # Relative addresses in the page need the slash.
             return Answer(308, {**_HEADERS, "location": f"{PREFIX}/"}, ())
         key, values = self.routes.find(request.method, path)
+        bound = self._control.service.mock.settings.max_body
+        if len(request.body) > bound:  # the server stops reading there
+            raise Problem(413, f"the body is longer than {bound} bytes; --max-body sets the bound")
         wanted = self.routes.read(
             key, values, request.query, request.headers.get("content-type"), request.body
         )
@@ -155,8 +153,9 @@ class _Operations:
                 given[name] = int(given[name])  # type: ignore[assignment]
         # The span first: what comes in between is then read again, not missed.
         span = self._control.journal.span
-        found = self._control.journal.find(Filter(**given), most)  # type: ignore[arg-type]
-        return {"calls": [shown.call_shown(entry) for entry in found], "journal": asdict(span)}
+        found = self._control.journal.changes(Filter(**given), most)  # type: ignore[arg-type]
+        calls = [{**shown.call_shown(entry), "revision": revision} for revision, entry in found]
+        return {"calls": calls, "journal": asdict(span)}
 
     def forget(self, wanted: Wanted, request: Request) -> Any:
         return {"forgotten": self._control.forget(wanted.values.get("scope"))}

@@ -1,17 +1,19 @@
 """The journal: the calls that came, what was answered, and why.
 
-Keeping a call costs microseconds: nothing is decoded, joined or searched until someone looks. It
-is bounded by entries and by bytes; the oldest go first, and what they showed is not forgotten: the
-coverage of a session counts them before they go.
+Keeping a call costs two microseconds: nothing is decoded, counted, joined or searched until someone
+looks. It is bounded by entries and by bytes; the oldest go first, and what they
+showed is not forgotten: metrics and the coverage of a session count them before they go.
 """
 
 import fnmatch
 import json
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter, itemgetter
 
 from ..exchange import Answer, Request
 from .entry import PLAIN, Entry, Why
@@ -120,20 +122,22 @@ class Span:
 class Journal:
     """Keeps the last calls. Any thread may write and read.
 
-    At most `entries` of them, holding at most `limit` bytes. `before_going` is called with an
-    entry that makes room for newer ones, from the thread that brought the newer one.
+    At most `entries` of them, holding at most `limit` bytes. `before_going` is called with the
+    entries that make room for newer ones, from the thread that brought the newer one;
+    `before_look` whenever someone looks, to bring what is not here yet.
     """
 
     entries: int = 10_000
     limit: int = 64 * MIB
-    before_going: Callable[[Entry], None] = field(default=lambda entry: None)
+    before_going: Callable[[list[Entry]], None] = field(default=lambda entries: None)
+    before_look: Callable[[], None] = field(default=lambda: None)
 
     def __post_init__(self) -> None:
         if self.entries < 1 or self.limit < 1:
             raise ValueError("a journal keeps at least one entry and one byte")
         self._lock = threading.Lock()
-        self._kept: OrderedDict[int, Entry] = OrderedDict()
-        self._changed: OrderedDict[int, Entry] = OrderedDict()  # by revision, so in its order
+        self._kept: deque[Entry] = deque()  # by their numbers
+        self._last = Request("", "")
         self._held = self._number = self._revision = self._gone = self._resets = 0
 
     def record(
@@ -147,120 +151,130 @@ class Journal:
         why: Why = PLAIN,
     ) -> Entry:
         """Keep a call that is now being answered; `finish` it when it is over."""
-        size = _size(request, answer)
-        omitted = 0
-        if size > self.limit // _LARGEST_SHARE:
-            request, answer, omitted = _shortened(request, answer)
-            size = _size(request, answer)
-        with self._lock:
-            self._number += 1
-            entry = Entry(self._number, scope, time, request, answer, operation, why, omitted)
-            entry.size = size
-            self._kept[entry.number] = entry
-            self._held += entry.size
-            self._touch(entry)
-            going = self._make_room()
-        for old in going:
-            self.before_going(old)
+        entry = Entry(scope, time, request, answer, operation, why)
+        self.add([entry])
         return entry
 
-    def finish(self, entry: Entry, duration: float, ending: str = "complete") -> None:
-        """Note how a call ended. Only the first call counts."""
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Keep calls, in their order. Many at once cost each less."""
+        largest = self.limit // _LARGEST_SHARE
+        going: list[Entry] = []
+        with self._lock:
+            for entry in entries:
+                if entry.request == self._last:
+                    entry.request = self._last  # to hold the same once is to hold it cheaply
+                else:
+                    self._last = entry.request
+                entry.size = size = _size(entry.request, entry.answer)
+                if size > largest:
+                    entry.shorten(_SAMPLE)
+                    entry.size = size = _size(entry.request, entry.answer)
+                entry.number = self._number = self._number + 1
+                entry.revision = self._revision = self._revision + 1
+                entry.is_kept = True
+                self._kept.append(entry)
+                self._held += size
+                if len(self._kept) > self.entries or self._held > self.limit:
+                    going += self._make_room()
+        if going:
+            self.before_going(going)
+
+    def finish(self, entry: Entry, duration: float, ending: str = "complete") -> bool:
+        """Note how a call ended; say whether it is still kept. Only the first call counts."""
         with self._lock:
             if entry.ending is None:
                 entry.duration, entry.ending = duration, ending
-                if entry.number in self._kept:
-                    self._touch(entry)
+                if entry.is_kept:
+                    entry.revision = self._revision = self._revision + 1
+            return entry.is_kept
 
     def __getitem__(self, number: int) -> Entry:
         """Return the entry of a number. Raises KeyError: not there, or not any more."""
+        self.before_look()
         with self._lock:
-            return self._kept[number]
+            place = bisect_left(self._kept, number, key=_NUMBER)
+            if place == len(self._kept) or self._kept[place].number != number:
+                raise KeyError(number)
+            return self._kept[place]
 
     def __len__(self) -> int:
+        self.before_look()
         with self._lock:
             return len(self._kept)
 
     @property
     def span(self) -> Span:
+        self.before_look()
         with self._lock:
-            first = next(iter(self._kept), self._number + 1)
+            first = self._kept[0].number if self._kept else self._number + 1
             kept, held = len(self._kept), self._held
             counts = self._gone, self._resets, self._revision
             return Span(first, self._number, kept, held, *counts)
 
     def find(self, wanted: Filter = Filter(), most: int | None = None) -> list[Entry]:
-        """Return the entries a filter takes, in the order of their numbers; the first `most`.
+        """Return the entries a filter takes, in the order of `changes`."""
+        return [entry for _, entry in self.changes(wanted, most)]
 
-        With `since` they come in the order of their changes instead, so that a reader who gets
-        only some of them can go on after the revision of the last.
+    def changes(
+        self, wanted: Filter = Filter(), most: int | None = None
+    ) -> list[tuple[int, Entry]]:
+        """Return the entries a filter takes, each with its revision; the first `most`.
+
+        They come in the order of their numbers; with `since` in that of their revisions, so that a
+        reader who gets only some of them can go on after the revision of the last. A call may end
+        while others are read: the revision is that from before.
         """
-        found: list[Entry] = []
-        for entry in self._candidates(wanted):
+        found: list[tuple[int, Entry]] = []
+        for revision, entry in self._candidates(wanted):
             if most is not None and len(found) >= most:
                 break
             if wanted.takes(entry):
-                found.append(entry)
+                found.append((revision, entry))
         return found
 
-    def reset(self, scope: str | None = None) -> int:
-        """Forget the calls of a scope, or all; return how many. Numbers go on."""
+    def reset(self, scope: str | None = None) -> list[Entry]:
+        """Forget the calls of a scope, or all; return them. Numbers go on."""
+        self.before_look()
         with self._lock:
-            going = [e for e in self._kept.values() if scope is None or e.scope == scope]
+            going = [e for e in self._kept if scope is None or e.scope == scope]
             for entry in going:
-                self._drop(entry)
+                self._let_go(entry)
+            self._kept = deque(e for e in self._kept if e.is_kept)
             self._resets += 1
-            return len(going)
+            return going
 
-    def _candidates(self, wanted: Filter) -> Sequence[Entry]:
-        with self._lock:
-            if wanted.since is not None:
-                later = _until(reversed(self._changed.values()), wanted.since)
-                return [e for e in reversed(later) if e.number > wanted.after]
-            if wanted.after:
-                first = next(iter(self._kept), self._number + 1)
-                numbers = range(max(first, wanted.after + 1), self._number + 1)
-                return [e for n in numbers if (e := self._kept.get(n))]
-            return list(self._kept.values())
-
-    def _touch(self, entry: Entry) -> None:
-        self._changed.pop(entry.revision, None)
-        self._revision += 1
-        entry.revision = self._revision
-        self._changed[entry.revision] = entry
+    def _candidates(self, wanted: Filter) -> Sequence[tuple[int, Entry]]:
+        self.before_look()
+        with self._lock:  # for a moment: calls that come meanwhile wait for it
+            kept, last = list(self._kept), self._revision
+        after, since = wanted.after, wanted.since
+        if since is None:
+            return [(e.revision, e) for e in kept if e.number > after]
+        # What changes from here on is to be read again, so it is given no later revision.
+        later = [(min(e.revision, last), e) for e in kept if e.revision > since]
+        return [pair for pair in sorted(later, key=_REVISION) if pair[1].number > after]
 
     def _make_room(self) -> list[Entry]:
+        """Take out the oldest."""
         going = []
         while len(self._kept) > self.entries or (self._held > self.limit and len(self._kept) > 1):
-            oldest = next(iter(self._kept.values()))
-            self._drop(oldest)
-            self._gone += 1
-            going.append(oldest)
+            going.append(self._kept.popleft())
+            self._let_go(going[-1])
+        self._gone += len(going)
         return going
 
-    def _drop(self, entry: Entry) -> None:
-        del self._kept[entry.number]
-        self._changed.pop(entry.revision, None)
+    def _let_go(self, entry: Entry) -> None:
+        entry.is_kept = False
         self._held -= entry.size
 
 
+_NUMBER = attrgetter("number")
+_REVISION = itemgetter(0)
+
+
 def _size(request: Request, answer: Answer) -> int:
-    return _OVERHEAD + len(request.body) + sum(map(len, answer.parts))
-
-
-def _shortened(request: Request, answer: Answer) -> tuple[Request, Answer, int]:
-    """Leave out all but a beginning of what is too large; return how many bytes are left out."""
-    body, sent = request.body[:_SAMPLE], answer.body
-    omitted = len(request.body) - len(body) + len(sent) - len(sent[:_SAMPLE])
-    offsets = answer.offsets and answer.offsets[-1:]
-    shorter = replace(answer, parts=(sent[:_SAMPLE],), offsets=offsets)
-    return replace(request, body=body), shorter, omitted
-
-
-def _until(newest_first: Iterator[Entry], revision: int) -> list[Entry]:
-    found = []
-    for entry in newest_first:
-        if entry.revision <= revision:
-            break
-        found.append(entry)
-    return found
+    parts = answer.parts
+    sent = len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
+    # A client may send 32 KiB of headers; the answer's are the server's own, and few.
+    head = len(request.path) + len(request.query) + sum(map(len, request.headers.values()))
+    return _OVERHEAD + head + len(request.body) + sent

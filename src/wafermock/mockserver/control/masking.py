@@ -1,46 +1,23 @@
 """Masking: what a call carries and nobody else may see.
 
-Headers that are secrets lose their value whole. In texts, keys are found by the form that vendors
-give them, and by the name of the member or parameter that holds them.
+What is a secret says the catalogue that `wafermock record` has too; the journal masks those that
+open doors. Headers that are secrets lose their value whole. In texts, keys are found by the form
+that vendors give them, and by the name of the member or parameter that holds them.
 """
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
+from urllib.parse import unquote
+
+from ..record.catalogue import REDACTED, Pattern, catalogue
 
 MASK = "***"
 _SHORTEST = 6
 
-# RFC 9110 and RFC 6265 name the first four; the others are what gateways and clouds call theirs.
-SECRET_HEADERS = frozenset(
-    {
-        "authorization", "proxy-authorization", "cookie", "set-cookie", "api-key", "x-api-key",
-        "x-auth-token", "x-access-token", "x-amz-security-token", "x-csrf-token",
-        "x-goog-api-key", "ocp-apim-subscription-key",
-    }
-)  # fmt: skip
-_SECRET_NAME = re.compile(r"(?:^|[-_])(?:api[-_]?key|secret|token|password|passwd)$", re.IGNORECASE)
-
-# `csk-` is a Cerebras key, `sk-` what most others call theirs; `eyJ` begins a JSON Web Token.
-_KEY = re.compile(
-    rb"\b(csk-|sk-(?:[a-z]+-)*|gsk_|hf_|ghp_|xox[abp]-|AIza|AKIA)[A-Za-z0-9_-]{12,}"
-    rb"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"
-    rb"|\b(Bearer )[A-Za-z0-9._~+/-]{8,}=*"
-)
-_MEMBER = re.compile(
-    rb'("(?:[a-z_-]*(?:api[_-]?key|access[_-]?token|secret|password|passwd)|authorization)"\s*:\s*)'
-    rb'"(?:[^"\\]|\\.)+"',
-    re.IGNORECASE,
-)
-# What stands in everything that the two take out.
-_KEY_SIGNS = (b"sk-", b"gsk_", b"hf_", b"ghp_", b"xox", b"AIza", b"AKIA", b"eyJ", b"Bearer ")
-_MEMBER_SIGNS = (
-    b'key"', b'access_token"', b'access-token"', b'accesstoken"', b'secret"', b'password"',
-    b'passwd"', b'authorization"',
-)  # fmt: skip
-_PARAMETER = re.compile(
-    r"((?:^|[&?;])(?:[a-z_-]*(?:api[_-]?key|token|secret|password|signature)|key|sig)=)[^&;#]+",
-    re.IGNORECASE,
-)
+# A member of a JSON object whose value is a text.
+_MEMBER = re.compile(rb'"([^"\\]{1,100})"(\s{0,20}:\s{0,20})"(?:[^"\\]|\\.)+"')
+_TEXT = "utf-8", "surrogateescape"
 
 
 def masked_headers(headers: Mapping[str, str]) -> dict[str, str]:
@@ -68,11 +45,12 @@ class Mask:
         for secret in self._known:
             raw = raw.replace(secret, MASK.encode())
         # Most bodies hold none: to look for a few words is a hundred times as fast as to match.
-        if any(sign in raw for sign in _KEY_SIGNS):
-            raw = _KEY.sub(lambda found: (found[1] or found[2] or b"") + MASK.encode(), raw)
         lowered = raw.lower()
-        if any(sign in lowered for sign in _MEMBER_SIGNS):
-            raw = _MEMBER.sub(rb'\1"***"', raw)
+        for signs, pattern in _forms():
+            if any(sign in lowered for sign in signs):
+                raw = _without(pattern, raw.decode(*_TEXT)).encode(*_TEXT)
+        if any(sign in lowered for sign in _member_signs()):
+            raw = _MEMBER.sub(_masked_member, raw)
         return raw
 
     def text(self, text: str) -> str:
@@ -81,11 +59,46 @@ class Mask:
 
     def query(self, query: str) -> str:
         """Return a query without the keys in it."""
-        return _PARAMETER.sub(rf"\1{MASK}", self.text(query))
+        return "&".join(map(_masked_parameter, self.text(query).split("&")))
+
+
+@cache
+def _forms() -> list[tuple[tuple[bytes, ...], Pattern]]:
+    """List the forms of credentials, each with what tells that it may be there."""
+    found = [pattern for pattern in catalogue().patterns if pattern.is_credential]
+    return [(tuple(sign.encode() for sign in pattern.signs), pattern) for pattern in found]
+
+
+@cache
+def _member_signs() -> tuple[bytes, ...]:
+    """List the ends of the names of members that hold credentials."""
+    members = catalogue().credentials.members
+    return tuple({name.rpartition("_")[2].encode() + b'"' for name in members})
+
+
+def _without(pattern: Pattern, text: str) -> str:
+    parts, at = [], 0
+    for start, end in pattern.places(text):
+        parts += [text[at:start], pattern.replacement.replace(REDACTED, MASK)]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _masked_member(found: re.Match[bytes]) -> bytes:
+    name = found[1].decode("utf-8", "replace")
+    if not catalogue().credentials.is_member(name):
+        return found[0]
+    return b'"%s"%s"%s"' % (found[1], found[2], MASK.encode())
+
+
+def _masked_parameter(pair: str) -> str:
+    name, _, value = pair.partition("=")
+    is_secret = value and catalogue().credentials.is_parameter(unquote(name))
+    return f"{name}={MASK}" if is_secret else pair
 
 
 def _is_secret(name: str) -> bool:
-    return name in SECRET_HEADERS or _SECRET_NAME.search(name) is not None
+    return catalogue().credentials.is_header(name)
 
 
 def _masked_header(name: str, value: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Metrics in Prometheus form. Counting is a few additions; all else waits until someone asks.
+"""Metrics in Prometheus form. Calls are counted when someone asks, or when the journal drops them.
 
 prometheus_client writes them, imported by the first scrape. Its own counters take a lock each and
 would be imported by every start.
@@ -7,9 +7,11 @@ would be imported by every start.
 import threading
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from .entry import Entry
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -37,10 +39,15 @@ class _Seconds:
         return found
 
 
-class Metrics:
-    """Counts calls. Any thread may count and ask."""
+def _nothing() -> Iterable[Entry]:
+    return ()
 
-    def __init__(self) -> None:
+
+class Metrics:
+    """Counts calls. Any thread may count and ask. `kept` has calls that may not be counted yet."""
+
+    def __init__(self, kept: Callable[[], Iterable[Entry]] = _nothing) -> None:
+        self._kept = kept
         self._lock = threading.Lock()
         self._requests: Counter[tuple[str, int, str]] = Counter()
         self._tokens: Counter[str] = Counter()
@@ -50,42 +57,51 @@ class Metrics:
         self._models: set[str] = set()
         self._in_flight = self._streams = 0
 
-    def began(
-        self,
-        operation: str | None,
-        status: int,
-        model: str | None,
-        *,
-        tokens: int = 0,
-        streamed: bool = False,
-        rule: str | None = None,
-        faults: Mapping[str, str] | None = None,
-    ) -> None:
-        """Count a call that is now being answered. `faults` are names by their catalogue."""
+    def count(self, entries: Iterable[Entry]) -> None:
+        """Count of calls what is not counted yet: that they began, that they ended."""
+        begun: dict[tuple[str | None, int, int], list[Entry]] = {}
         with self._lock:
-            name = self._bounded(model or "")
-            self._requests[operation or "", status, name] += 1
-            if tokens:
-                self._tokens[name] += tokens
-            self._in_flight += 1
-            self._streams += streamed
-            if rule is not None:
-                self._rules[rule] += 1
-            if faults:
-                self._faults.update(faults.items())
+            for entry in entries:
+                ending = entry.ending  # it may end at any moment
+                if entry.counted == 0:
+                    entry.counted = 1
+                    alike = (entry.operation, id(entry.answer), id(entry.why))
+                    begun.setdefault(alike, []).append(entry)
+                if entry.counted == 1 and ending is not None:
+                    entry.counted = 2
+                    self._ended(entry)
+            for same in begun.values():
+                self._began(same[0], len(same))
 
-    def ended(self, operation: str | None, seconds: float, *, streamed: bool = False) -> None:
-        """Count its end."""
-        with self._lock:
-            self._in_flight -= 1
-            self._streams -= streamed
-            held = self._seconds.setdefault(operation or "", _Seconds())
-            held.counts[bisect_left(BUCKETS, seconds)] += 1
-            held.total += seconds
+    def _began(self, entry: Entry, calls: int) -> None:
+        answer, why = entry.answer, entry.why
+        cost = answer.cost
+        model = self._bounded(cost.model) if cost else ""
+        self._requests[entry.operation or "", answer.status, model] += calls
+        if cost and cost.used:
+            self._tokens[model] += cost.used * calls
+        self._in_flight += calls
+        self._streams += answer.streamed * calls
+        if why.rule is not None:
+            self._rules[why.rule] += calls
+        for catalogue, chosen in why.in_play:
+            # Without its parameters: they are the client's to choose.
+            self._faults[catalogue, chosen.partition(":")[0]] += calls
+
+    def _ended(self, entry: Entry) -> None:
+        seconds = entry.duration or 0.0
+        self._in_flight -= 1
+        self._streams -= entry.answer.streamed
+        held = self._seconds.get(entry.operation or "")
+        if held is None:
+            held = self._seconds[entry.operation or ""] = _Seconds()
+        held.counts[bisect_left(BUCKETS, seconds)] += 1
+        held.total += seconds
 
     @property
     def in_flight(self) -> int:
         """How many calls are being answered."""
+        self.count(self._kept())
         return self._in_flight
 
     def _bounded(self, model: str) -> str:
@@ -103,6 +119,7 @@ class Metrics:
         from prometheus_client import CollectorRegistry
         from prometheus_client.exposition import choose_encoder
 
+        self.count(self._kept())
         registry = CollectorRegistry(auto_describe=False)
         registry.register(_Collector(self._families))
         encoder, content_type = choose_encoder(accept)

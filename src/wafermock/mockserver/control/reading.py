@@ -11,6 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 _DONE = "[DONE]"
+# Answers of up to so many bytes are remembered, read. The journal has its bound, and this another.
+_REMEMBERED = 32 * 1024
 
 
 @dataclass
@@ -35,9 +37,13 @@ class Said:
     done: bool = False
 
 
-@lru_cache(maxsize=512)
 def read_answer(status: int, streamed: bool, parts: tuple[bytes, ...]) -> Said:
-    """Read an answer. The same answer, remembered, is read once."""
+    """Read an answer. The same answer, if it is not large, is read once."""
+    read = _remembered if sum(map(len, parts)) <= _REMEMBERED else _read
+    return read(status, streamed, parts)
+
+
+def _read(status: int, streamed: bool, parts: tuple[bytes, ...]) -> Said:
     said = Said()
     values = list(_events(b"".join(parts)) if streamed else _whole(b"".join(parts)))
     for value in values:
@@ -51,6 +57,9 @@ def read_answer(status: int, streamed: bool, parts: tuple[bytes, ...]) -> Said:
     if status >= 400 and said.error is None:
         said.error = values[0] if values else b"".join(parts).decode("utf-8", "replace")
     return said
+
+
+_remembered = lru_cache(maxsize=512)(_read)
 
 
 def _whole(body: bytes) -> Iterator[Any]:

@@ -11,7 +11,7 @@ from wafermock.spec.document import read_document
 from wafermock.spec.schema import Schema, SchemaSpace
 from wafermock.spec.structure import operations
 
-PREFIX = "/__wafermock__"
+from .paths import PREFIX
 
 
 class Problem(Exception):

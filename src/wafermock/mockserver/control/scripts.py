@@ -2,15 +2,16 @@
 
 import os
 import tempfile
+import threading
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from wafermock.spec import Contract, DocumentError
+from wafermock.spec import DocumentError
 from wafermock.spec.document import read_document
 
-from ..script import Script, ScriptState
+from ..mock import Mock
 from .bench import RuleShown
 
 # A reply that takes its body from a file of the machine that the server runs on.
@@ -18,16 +19,17 @@ _FILE = "file"
 
 
 class LoadedScripts:
-    """Scripts by way of ScriptState, which the rest of the mock asks.
+    """Scripts by way of the mock's ScriptState. A mock without one gets it with the first script.
 
     What is loaded stands in a folder of its own for as long as the server runs, so that it can be
     read again together with the files that the server was started with.
     """
 
-    def __init__(self, state: ScriptState, contract: Contract) -> None:
-        self._state = state
-        self._contract = contract
+    def __init__(self, mock: Mock) -> None:
+        self._mock = mock
         self._last = 0
+        # One is loaded at a time: rules are put before those that are there.
+        self._loading = threading.Lock()
 
     @cached_property
     def _folder(self) -> "tempfile.TemporaryDirectory[str]":
@@ -40,10 +42,13 @@ class LoadedScripts:
 
     def rules(self) -> list[RuleShown]:
         """List the rules in the order they are tried."""
-        answers = self._state.answers()
+        state = self._mock.script
+        if state is None:
+            return []
+        answers = state.answers()
         return [
             RuleShown(rule.name, self._shown(rule.place), answers.get(rule.name, 0))
-            for rule in self._state.script.rules
+            for rule in state.script.rules
         ]
 
     def load(self, text: str, name: str, *, instead: bool) -> None:
@@ -51,13 +56,20 @@ class LoadedScripts:
 
         Raises DocumentError, which calls the script by its `name`; nothing has changed then.
         """
+        with self._loading:
+            self._load(text, name, instead=instead)
+
+    def _load(self, text: str, name: str, *, instead: bool) -> None:
+        from ..script import Script, ScriptState
+
         self._last += 1
         path = Path(self._folder.name) / f"{name}-{self._last}.yaml"
         path.write_text(text, encoding="utf-8")
         try:
             self._refuse_files(path)
-            others = () if instead else self._state.script.paths
-            script = Script.load([path, *others], self._contract)
+            state = self._mock.script
+            others = state.script.paths if state is not None and not instead else ()
+            script = Script.load([path, *others], self._mock.contract)
         except DocumentError as error:
             path.unlink()
             raise DocumentError(
@@ -66,11 +78,15 @@ class LoadedScripts:
                 line=error.line,
                 pointer=error.pointer,
             ) from None
-        self._state.script = script
+        if state is None:
+            self._mock.script = ScriptState(script)
+        else:
+            state.script = script
 
     def reset(self, scope: str | None) -> None:
         """Begin all counts and scenarios anew: of a scope, or all."""
-        self._state.reset(scope)
+        if self._mock.script is not None:
+            self._mock.script.reset(scope)
 
     def _shown(self, place: str) -> str:
         if "_folder" not in self.__dict__:

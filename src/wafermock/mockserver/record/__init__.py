@@ -4,8 +4,3 @@
 (`rule`) of a script (`script_file`) that know a request again by what it means (`meaning`).
 `replay` asks the recorded rules of a script for an answer.
 """
-
-from .meaning import request_digest
-from .replay import Replay, acceptable, is_recorded
-
-__all__ = ["Replay", "acceptable", "is_recorded", "request_digest"]

@@ -1,34 +1,44 @@
 """Answering in place of the upstream: what a script has an answer for need not be asked for."""
 
-from collections.abc import Callable
+from dataclasses import replace
 
+from wafermock.spec import Contract
+
+from ..acting import Acting
 from ..draws import Draws
 from ..exchange import Request
-from ..script import Found
+from ..mock import Mock, Settings
+from ..scope import split_scope
+from ..script import Script, ScriptState
 from ..wire import Plan, plan
-
-# Finds the answer of a script to a request; None: it has none.
-Find = Callable[[Request], Found | None]
 
 
 class ScriptAnswers:
-    """Answers what a script answers, with the pace and the failures that it says."""
+    """Answers what a script answers, by whichever rule, with the pace and the failures it says.
 
-    def __init__(self, find: Find) -> None:
-        self._find = find
+    A mock answers, so that words become what they become in `wafermock serve`. What the contract
+    refuses, and what it would answer without a rule, is left to the upstream.
+    """
+
+    def __init__(self, script: Script, contract: Contract) -> None:
+        # Strict about the script: for what no rule matches nothing is made up.
+        settings = Settings(validate="off", strict_script=True)
+        self._mock = Mock(contract, settings, ScriptState(script))
 
     def plan(self, asked: Request, version: tuple[int, int], *, keep_alive: bool) -> Plan | None:
-        """Plan the answer to a request of an HTTP version; None: the script has none."""
-        found = self._find(asked)
-        if found is None or found.outcome.answer is None:
+        """Plan the answer to a request of an HTTP version; None: no rule answers it."""
+        scope, path = split_scope(asked.path)
+        answer = self._mock.answer(replace(asked, path=path), scope=scope)
+        if answer.rule is None:
             return None
+        acting = answer.acting or Acting()
         return plan(
-            found.outcome.answer,
+            answer,
             http_version=version,
             method=asked.method,
             keep_alive=keep_alive,
-            delivery=next(iter(found.outcome.delivery), None),
-            failure=next(iter(found.outcome.failure), None),
-            defects=found.outcome.defect,
-            draws=Draws("replay", asked.method, asked.path, asked.body, found.position.hit),
+            delivery=acting.delivery,
+            failure=acting.failure,
+            defects=acting.defects,
+            draws=Draws("replay", asked.method, asked.path, asked.body, answer.rule),
         )

@@ -2,14 +2,20 @@
 
 from typing import Any
 
+from wafermock.spec.excerpt import has_more_values_than
+
+from ..bounds import MEMBER, MOST_VALUES
 from ..decode import decode
 from ..draws import digest
 from ..exchange import Request
 from ..refusal import Refusal
 from .redaction import Redactor, secrets_of
 
-# Recorded bodies are of any size: the upstream decides what is too large, not the record.
-_UNBOUNDED = 2**40
+# How large a body is read as data, as sent and as inflated, in bytes. A few kilobytes of gzip can
+# say gigabytes: what says more than this is known again by its bytes.
+LARGEST = 64 * 1024 * 1024
+# How large a body that is no data may be to be looked through for secrets, in bytes.
+SEARCHED = 256 * 1024
 
 
 def request_digest(request: Request) -> str:
@@ -19,6 +25,9 @@ def request_digest(request: Request) -> str:
     for every key it may be sent with: secrets are taken out first, so that nothing of them is in
     the digest either. Headers do not count. Whether the answer is streamed does count, since a
     recorded answer has one form. A function of the request alone.
+
+    It is made of every request that a recorded rule may answer, so it costs no more than a second:
+    what is too large to be looked through (`SEARCHED`, and bounds.py) is known by its bytes.
     """
     redactor = Redactor(known=secrets_of(request))
     parameters = sorted(redactor.query(request.query).split("&")) if request.query else []
@@ -37,7 +46,7 @@ def said(request: Request) -> Any:
             content_type,
             request.headers.get("content-encoding"),
             media_types=(_name(content_type),),
-            max_body=_UNBOUNDED,
+            max_body=LARGEST,
         )
     except Refusal:
         return request.body
@@ -49,7 +58,11 @@ def _name(content_type: str | None) -> str:
 
 def _said(request: Request, redactor: Redactor) -> Any:
     body = said(request)
+    if has_more_values_than(MOST_VALUES, body, member=MEMBER):
+        body = request.body
     if isinstance(body, bytes):
+        if len(body) > SEARCHED:
+            return body
         return b"".join(redactor.pieces([body], request.headers.get("content-type", "")))
     if isinstance(body, dict):
         body = {name: value for name, value in body.items() if not _says_nothing(name, value)}

@@ -11,7 +11,6 @@ import ssl
 import struct
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import hdrs, web
@@ -19,7 +18,6 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.web_protocol import RequestHandler
 
 from ..clock import Clock
-from ..event_stream import DONE
 from ..exchange import Request
 from ..interruption import Interruption
 from ..wire.perform import perform
@@ -35,7 +33,7 @@ from .http_answer import (
     written_chunk,
     written_head,
 )
-from .recorder import Recorder
+from .passing import Exchange, Listener
 from .recording import Ending, Piece, Recording
 from .request_head import asked, target_of, to_upstream
 from .upstream import Address, Arrival, Connection, Unreachable, connect
@@ -88,34 +86,6 @@ class _Passed(web.StreamResponse):
         return None
 
 
-@dataclass
-class _Exchange:
-    """One exchange under way: what has come of the answer, for the recorder."""
-
-    request: Request
-    began: float
-    head: Head | None = None
-    pieces: list[Piece] = field(default_factory=list)
-    head_bytes: int = 0
-
-    @property
-    def is_done(self) -> bool:
-        """Whether a stream has said that it is at its end; some clients leave then."""
-        told = b"".join(piece.data for piece in self.pieces[-len(DONE) :])
-        return told.endswith(DONE)
-
-    def recording(self, ending: Ending, at: float) -> Recording:
-        return Recording(
-            request=self.request,
-            status=self.head.status if self.head else None,
-            headers=end_to_end(self.head.headers) if self.head else (),
-            pieces=tuple(self.pieces),
-            ending=ending,
-            ended_at=at - self.began,
-            head_bytes=self.head_bytes,
-        )
-
-
 class RecordingProxy:
     """Passes on to one upstream. `await start()`, then `port` is the real port; `await stop()`.
 
@@ -127,7 +97,7 @@ class RecordingProxy:
     def __init__(
         self,
         address: Address,
-        recorder: Recorder,
+        recorder: Listener,
         host: str = "127.0.0.1",
         port: int = 0,
         *,
@@ -157,7 +127,7 @@ class RecordingProxy:
     async def start(self) -> None:
         """Listen. Raises OSError when the address cannot be had."""
         server = _Server(
-            self._handle, access_log=None, auto_decompress=False, handler_cancellation=True
+            self.handle, access_log=None, auto_decompress=False, handler_cancellation=True
         )
         self._runner = web.ServerRunner(server, shutdown_timeout=GRACE)
         await self._runner.setup()
@@ -179,7 +149,8 @@ class RecordingProxy:
 
     # ------------------------------------------------------------------ one exchange
 
-    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Pass a request on, and its answer back."""
         began = self._clock()
         if request.method == hdrs.METH_CONNECT:
             return _own_answer(405, "this is no forward proxy: set it as the base URL of a client")
@@ -195,7 +166,7 @@ class RecordingProxy:
             if planned is not None:
                 return await perform(request, planned, watch)
         start = self.recorder.start()
-        exchange = _Exchange(_request(request, body or b""), began)
+        exchange = Exchange(_request(request, body or b""), began)
         try:
             response, ending, at = await self._passed_on(request, exchange, start, body)
         except (asyncio.CancelledError, ConnectionError):
@@ -218,7 +189,7 @@ class RecordingProxy:
         await asyncio.shield(keeping)
 
     async def _passed_on(
-        self, request: web.BaseRequest, exchange: _Exchange, start: int, body: bytes | None
+        self, request: web.BaseRequest, exchange: Exchange, start: int, body: bytes | None
     ) -> tuple[web.StreamResponse, Ending | None, float]:
         """Pass an exchange on; return how it ended, and when. None: it is not to be kept."""
         try:
@@ -246,7 +217,7 @@ class RecordingProxy:
         self,
         request: web.BaseRequest,
         connection: Connection,
-        exchange: _Exchange,
+        exchange: Exchange,
         body: bytes | None,
     ) -> None:
         """Send the request as it comes; then the exchange has all of it."""
@@ -272,7 +243,7 @@ class RecordingProxy:
         self,
         request: web.BaseRequest,
         connection: Connection,
-        exchange: _Exchange,
+        exchange: Exchange,
         sending: "asyncio.Task[None]",
         start: int,
     ) -> tuple[web.StreamResponse, Ending | None, float]:
@@ -297,7 +268,7 @@ class RecordingProxy:
         connection: Connection,
         reader: AnswerReader,
         client: "_Client",
-        exchange: _Exchange,
+        exchange: Exchange,
     ) -> tuple[Ending, float]:
         """Pass on what comes; return how it ended, and when."""
         while True:
@@ -317,7 +288,7 @@ class RecordingProxy:
                 return Ending.WHOLE, came.at
 
     async def _event(
-        self, event: Head | Data | End, at: float, client: "_Client", exchange: _Exchange
+        self, event: Head | Data | End, at: float, client: "_Client", exchange: Exchange
     ) -> None:
         if isinstance(event, Head):
             if event.is_interim:
@@ -327,8 +298,10 @@ class RecordingProxy:
             await client.head(event)
         elif isinstance(event, Data):
             exchange.pieces.append(Piece(at - exchange.began, event.data))
+            self.recorder.hear(exchange, at, is_over=False)
             await client.data(event.data)
         else:
+            self.recorder.hear(exchange, at, is_over=True)
             await client.end(event)
 
 

@@ -5,7 +5,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from ..exchange import Request
+from .bounded import Searcher, bounded
 from .meaning import said
+from .passing import Exchange
 from .recording import Recording, Unreadable, without_secrets
 from .redaction import Redactor, secrets_in_data, secrets_in_headers, secrets_of
 from .rule import rule_of
@@ -26,7 +28,8 @@ class Recorder:
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._file = file
-        self._redactor = Redactor(patterns)
+        self._searcher = Searcher(patterns)
+        self._redactor = Redactor(bounded(self._searcher))
         self._say = say
         self._started = 0
         self._lock = asyncio.Lock()
@@ -38,11 +41,18 @@ class Recorder:
         self._started += 1
         return self._started
 
+    def close(self) -> None:
+        """Let go of what looked for secrets. Nothing is kept behind it."""
+        self._searcher.close()
+
     def learn(self, request: Request) -> None:
         """Remember the secrets that a request carries."""
         self._redactor = self._redactor.knowing(
             secrets_of(request) | secrets_in_data(said(request))
         )
+
+    def hear(self, exchange: Exchange, at: float, *, is_over: bool) -> None:
+        """Wait for the end of it: only whole exchanges are kept."""
 
     async def keep(self, start: int, recording: Recording) -> None:
         """Write an exchange. Never raises: what cannot be kept is told of and counted as lost."""
@@ -61,10 +71,10 @@ class Recorder:
         number = self._file.last_number + start
         try:
             clean = without_secrets(recording, redactor)
+            rule = rule_of(clean, redactor, number)
         except Unreadable as error:
             self.lost += 1
-            return f"not recorded: exchange {start}: the answer could hold secrets: {error}"
-        rule = rule_of(clean, redactor, number)
+            return f"not recorded: exchange {start}: it could hold secrets: {error}"
         title = rule["name"]
         try:
             self._file.add(start, rule)

@@ -182,7 +182,8 @@ def in_one(pieces: Sequence[Piece]) -> list[Piece]:
     return [Piece(pieces[-1].at, data)] if data else []
 
 
-_EVENT_ENDS = (b"\n\n", b"\r\r", b"\r\n\r\n", b"\n\r\n", b"\r\n\n")
+_EVENT_END = re.compile(rb"\r?\n\r?\n|\r\r")
+_LINE_END = re.compile(rb"\n")
 
 
 def recut(pieces: Sequence[Piece]) -> list[Piece]:
@@ -207,9 +208,8 @@ def recut(pieces: Sequence[Piece]) -> list[Piece]:
 def _ends(data: bytes) -> Iterator[int]:
     """Yield where events (or, in a stream without blank lines, lines) end, and the data's end."""
     at = 0
-    has_events = any(end in data for end in _EVENT_ENDS)
-    ends = _EVENT_ENDS if has_events else (b"\n",)
-    while at < len(data):
-        found = [place + len(end) for end in ends if (place := data.find(end, at)) >= 0]
-        at = min(found, default=len(data))
+    for found in (_EVENT_END if _EVENT_END.search(data) else _LINE_END).finditer(data):
+        at = found.end()
         yield at
+    if at < len(data):
+        yield len(data)

@@ -9,12 +9,13 @@ import base64
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, unquote
 
 from ..exchange import Request
 from .catalogue import REDACTED, Catalogue, Pattern, catalogue
 from .json_text import Anatomy, Leaf, anatomy, indices, literal, looks_like_json
+from .spans import Span, applied, applied_to_pieces, distributed, in_bytes, merged
 
 # Shorter values are words of their own: to take `test` out of everything would spoil the record.
 SHORTEST = 6
@@ -26,20 +27,12 @@ DEEPEST = 4
 PASSES = 8
 
 
-class Span(NamedTuple):
-    """A part of a text (or of bytes), from `start` to `end`, and what stands in its place."""
-
-    start: int
-    end: int
-    replacement: str
-
-
 class Redactor:
     """Takes secrets out. `patterns` come on top of the catalogue's, `known` are secrets as such."""
 
-    def __init__(self, patterns: Sequence[re.Pattern[str]] = (), known: Iterable[str] = ()) -> None:
+    def __init__(self, patterns: Sequence[Pattern] = (), known: Iterable[str] = ()) -> None:
         self._catalogue: Catalogue = catalogue()
-        self._own = tuple(Pattern(expression) for expression in patterns)
+        self._own = tuple(patterns)
         self._known = frozenset(secret for secret in known if len(secret) >= SHORTEST)
         self._literals = _literals(self._known)
 
@@ -48,13 +41,14 @@ class Redactor:
         more = frozenset(secret for secret in secrets if len(secret) >= SHORTEST)
         if more <= self._known:
             return self
-        own = [pattern.expression for pattern in self._own]
-        return Redactor(own, self._known | more)
+        return Redactor(self._own, self._known | more)
 
     # ------------------------------------------------------------------ texts
 
     def text(self, text: str) -> str:
         """Return a text without the secrets in it. JSON in it stays JSON."""
+        if len(text) < SHORTEST and not self._own:
+            return text
         for _ in range(PASSES):
             spans = self.spans(text)
             if not spans:
@@ -65,12 +59,12 @@ class Redactor:
     def spans(self, text: str, depth: int = 0) -> list[Span]:
         """Find the secrets of a text; the spans are in order and do not overlap."""
         if depth < DEEPEST and looks_like_json(text):
-            return _merged(self._in_json([(0, text)], depth), self._in_plain(text))
+            return merged(self._in_json([(0, text)], depth), self._in_plain(text))
         return self._in_plain(text)
 
     def _in_plain(self, text: str) -> list[Span]:
         found = self._by_form(text)
-        return _merged(found, list(self._in_base64(text)))
+        return merged(found, list(self._in_base64(text)))
 
     def _in_base64(self, text: str) -> Iterator[Span]:
         """Find Base64 (RFC 4648) that says a secret: `Basic` credentials, say."""
@@ -84,9 +78,11 @@ class Redactor:
         found = []
         if self._literals:
             found += [Span(*m.span(), REDACTED) for m in self._literals.finditer(text)]
+        lowered = text.lower()
         for pattern in (*self._own, *self._catalogue.patterns):
-            found += [Span(*place, pattern.replacement) for place in pattern.places(text)]
-        return _merged(found)
+            if pattern.may_stand_in(lowered):
+                found += [Span(*place, pattern.replacement) for place in pattern.places(text)]
+        return merged(found)
 
     def _cut_short(self, text: str) -> list[Span]:
         """Find a known secret whose beginning is the end of a body that was cut there."""
@@ -139,7 +135,7 @@ class Redactor:
                     told.setdefault(_story(leaf, numbers), []).append((part, leaf))
         for fragments in told.values():
             found += self._in_story(fragments, depth)
-        return _merged(found)
+        return merged(found)
 
     def _is_secret(self, leaf: Leaf) -> bool:
         return not leaf.is_name and self._catalogue.is_secret_member(leaf.member)
@@ -186,16 +182,16 @@ class Redactor:
         kind = content_type.partition(";")[0].strip().lower()
         if kind == "text/event-stream":
             documents = list(data_lines(text))
-            found = _merged(self._in_json(documents, 0), self._in_plain(text))
+            found = merged(self._in_json(documents, 0), self._in_plain(text))
         elif kind == "application/x-www-form-urlencoded":
             hidden = self.query(text)
             found = [Span(0, len(text), hidden)] if hidden != text else []
         elif kind.endswith(("jsonl", "ndjson", "json-seq")):
             lines = [(m.start(), m[0]) for m in _LINE.finditer(text)]
-            found = _merged(self._in_json(lines, 0), self._in_plain(text))
+            found = merged(self._in_json(lines, 0), self._in_plain(text))
         else:
             found = self.spans(text)
-        return _in_bytes(_merged(found, self._cut_short(text)), text)
+        return in_bytes(merged(found, self._cut_short(text)), text)
 
     def _in_binary(self, body: bytes) -> list[Span]:
         """Look through what `strings` would show: elsewhere every `@` would be an address."""
@@ -289,69 +285,6 @@ def _story(leaf: Leaf, numbers: dict[tuple[str | int, ...], int]) -> tuple[objec
         else:
             steps.append("*" if leaf.is_token and n == last_array else step)
     return tuple(steps)
-
-
-# ---------------------------------------------------------------------- spans
-
-
-def applied(spans: Sequence[Span], text: str) -> str:
-    """Put the replacements of spans (in order, without overlap) into a text."""
-    if not spans:
-        return text
-    parts, at = [], 0
-    for start, end, replacement in spans:
-        parts += [text[at:start], replacement]
-        at = end
-    return "".join([*parts, text[at:]])
-
-
-def distributed(spans: Sequence[Span], texts: Sequence[str]) -> list[str]:
-    """Put the replacements of spans of a text into the pieces it is made of.
-
-    A piece where a span begins gets the replacement, the following ones lose what the span covers.
-    """
-    pieces, start = [], 0
-    for text in texts:
-        end = start + len(text)
-        within = []
-        for span in spans:
-            if span.start < end and span.end > start:
-                begins = start <= span.start
-                low, high = max(span.start, start), min(span.end, end)
-                within.append(Span(low - start, high - start, span.replacement if begins else ""))
-        pieces.append(applied(within, text))
-        start = end
-    return pieces
-
-
-def applied_to_pieces(spans: Sequence[Span], pieces: Sequence[bytes]) -> list[bytes]:
-    """The same for spans of bytes."""
-    texts = [piece.decode("latin-1") for piece in pieces]
-    wide = [Span(s, e, r.encode("utf-8", "surrogateescape").decode("latin-1")) for s, e, r in spans]
-    return [text.encode("latin-1") for text in distributed(wide, texts)]
-
-
-def _merged(*groups: Sequence[Span]) -> list[Span]:
-    """Join spans in their order. Of two that overlap the outer one covers both; where neither is
-    inside of the other, they become one."""
-    kept: list[Span] = []
-    for span in sorted((s for group in groups for s in group), key=lambda s: (s.start, -s.end)):
-        if not kept or span.start >= kept[-1].end:
-            kept.append(span)
-        elif span.end > kept[-1].end:
-            kept[-1] = kept[-1]._replace(end=span.end)
-    return kept
-
-
-def _in_bytes(spans: Sequence[Span], text: str) -> list[Span]:
-    """Turn places in a text into places in its bytes."""
-    found, at, place = [], 0, 0
-    for start, end, replacement in spans:
-        first = place + len(text[at:start].encode("utf-8", "surrogateescape"))
-        place = first + len(text[start:end].encode("utf-8", "surrogateescape"))
-        at = end
-        found.append(Span(first, place, replacement))
-    return found
 
 
 # ---------------------------------------------------------------------- reading

@@ -7,44 +7,15 @@ know, or refuses, and then the upstream's own answer is what was recorded.
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from ..exchange import Answer, Request
-from .recording import Piece, Unreadable, inflated
 
 if TYPE_CHECKING:
-    from ..call import Call
-    from ..script import Found, Rule, Script
+    from ..script import Rule
 
 # What a recorded rule may ask of a request: all of it is known before the request is understood.
 _ASKED = re.compile(r"recorded|scope|api_key|header\..*", re.DOTALL)
-
-
-class Replay:
-    """The recorded rules of a script at work. Any thread may ask."""
-
-    def __init__(self, script: "Script") -> None:
-        from ..script import ScriptState
-
-        self.state = ScriptState(replace(script, rules=tuple(filter(is_recorded, script.rules))))
-
-    def find(self, request: Request, scope: str = "") -> "Found | None":
-        """Find the rule that was recorded for a request, and count its answer; None: there is none.
-
-        `request` has the path without its scope. The answer comes in a form that the request takes.
-        """
-        from ..script import Missed, Subject
-
-        if not self.state.script.rules:
-            return None
-        # A recorded rule does not look at the call: there may be none.
-        found = self.state.find(Subject(request, cast("Call", None), scope))
-        if isinstance(found, Missed):
-            return None
-        answer = found.outcome.answer
-        if answer is None:
-            return found
-        return replace(found, outcome=replace(found.outcome, answer=acceptable(answer, request)))
 
 
 def is_recorded(rule: "Rule") -> bool:
@@ -61,6 +32,8 @@ def acceptable(answer: Answer, request: Request) -> Answer:
     coding = answer.headers.get("content-encoding", "").strip().lower()
     if not coding or _takes(request.headers, coding):
         return answer
+    from .recording import Piece, Unreadable, inflated
+
     offsets = answer.offsets or (0.0,) * len(answer.parts)
     pieces = map(Piece, offsets, answer.parts)
     try:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .conditions import Count, Globs, Text
+from .names import unknown
 from .patterns import linear, without_surrogates
 from .subject import Message, Subject
 
@@ -213,7 +214,7 @@ _TRUE: Any = object()
 class Expression(Condition):
     """A JMESPath expression over the body must give a value, or anything that counts as true.
 
-    Raises ValueError for what is no expression.
+    Raises ValueError for what is no expression, or calls a function that there is not.
     """
 
     def __init__(self, source: str, wanted: Any = _TRUE) -> None:
@@ -229,6 +230,7 @@ class Expression(Condition):
             raise ValueError(f"not JMESPath: {reason}") from None
         except RecursionError:
             raise ValueError("not JMESPath that can be read: nested too deep") from None
+        _check_functions(self._compiled.parsed)
 
     def difference(self, subject: Subject) -> Difference | None:
         from jmespath.exceptions import JMESPathError
@@ -243,6 +245,29 @@ class Expression(Condition):
         except RecursionError:
             return Difference(self.field, expected, "an error: the body is nested too deep")
         return None if fits else Difference(self.field, expected, _shown_json(actual))
+
+
+def _check_functions(tree: Any) -> None:
+    """Raise ValueError for a call that fails on every body: jmespath looks at names late."""
+    from jmespath.functions import Functions
+
+    known = Functions.FUNCTION_TABLE
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, dict):  # an index, the ends of a slice
+            continue
+        waiting.extend(reversed(node["children"]))
+        if node["type"] != "function_expression":
+            continue
+        name, given = node["value"], len(node["children"])
+        if name not in known:
+            raise ValueError(unknown("function", name, known))
+        takes = known[name]["signature"]
+        open_ended = bool(takes) and takes[-1].get("variadic", False)
+        if given < len(takes) or (given > len(takes) and not open_ended):
+            least = "at least " if open_ended else ""
+            raise ValueError(f"{name}() takes {least}{len(takes)} arguments, not {given}")
 
 
 def _is_true(value: Any) -> bool:

@@ -163,7 +163,10 @@ def _reverse(budget: Budget, value: Any) -> Any:
 
 def _sort(budget: Budget, value: Any) -> list[Any]:
     budget.deep(value)
-    return sorted(_list(value))
+    try:
+        return sorted(_list(value))
+    except TypeError:
+        raise TypeError("only numbers, or only texts, can be sorted") from None
 
 
 def _unique(budget: Budget, value: Any) -> list[Any]:
@@ -183,7 +186,11 @@ def _items(budget: Budget, value: Any) -> list[Any]:
 
 def _sum(budget: Budget, value: Any) -> Any:
     budget.work(value)
-    return sum(_list(value))
+    items = _list(value)
+    for item in items:
+        if isinstance(item, bool) or not isinstance(item, int | float):
+            raise TypeError(f"a sum is of numbers, not {kind(item)}")
+    return sum(items)
 
 
 FILTERS: dict[str, Callable[..., Any]] = {

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
-
-from wafermock.spec.errors import ErrorEntry
 
 from ..draws import Draws, digest
 from ..exchange import Answer
@@ -22,20 +20,8 @@ if TYPE_CHECKING:
     from ..wire.catalogue import Chosen
     from .template import Template
 
-# A rule matched, and what it says cannot be done for this request.
-SCRIPT_FAILED = ErrorEntry(
-    name="script_failed",
-    status=500,
-    shape="flat",
-    type="server_error",
-    param="script",
-    code="script_failed",
-    message="The rule {rule!r} of the script cannot answer this request: {reason}",
-    when="A rule of a script matches a request, and its template or schema fails on it.",
-    source="wafermock",
-    assumed=True,
-    retried=True,
-)
+# The error of a rule that matched, where what it says cannot be done for the request.
+SCRIPT_FAILED = "script_failed"
 
 
 @dataclass(frozen=True)
@@ -55,7 +41,8 @@ class Outcome:
     At most one of `reply` (words, to be made into an answer), `answer` (the whole answer) and
     `refusal` (an error) is given; without any of them the words are those that the mock has
     without a script. `pace` is None where the server's holds. The others are choices of the
-    catalogues of the wire, in the order that they were given in.
+    catalogues of the wire, in the order that they were given in. `cut` makes the answer of `reply`
+    anew, in other parts.
     """
 
     reply: Reply | None = None
@@ -65,6 +52,7 @@ class Outcome:
     delivery: tuple[Chosen, ...] = ()
     failure: tuple[Chosen, ...] = ()
     defect: tuple[Chosen, ...] = ()
+    cut: Callable[[Answer], Answer] | None = None
 
     def acting(
         self, identity: bytes, hit: int
@@ -136,7 +124,10 @@ class Templated:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A reply of a script, read and checked; what it comes to depends on the request."""
+    """A reply of a script, read and checked; what it comes to depends on the request.
+
+    `arguments` are those of calls that are made of the request, by the places of the calls.
+    """
 
     content: Content | None = None
     reasoning: str = ""
@@ -146,6 +137,7 @@ class Prepared:
     values: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     extras: Outcome = Outcome()
+    arguments: Mapping[int, Content] = field(default_factory=dict)
 
     def outcome(self, subject: Subject, position: Position) -> Outcome:
         """Return what is answered: a function of the request, the script and the position.
@@ -161,9 +153,12 @@ class Prepared:
             return self.extras
         try:
             text = self.content.said(subject, position) if self.content else ""
+            calls = list(self.tool_calls)
+            for at, arguments in self.arguments.items():
+                calls[at] = replace(calls[at], arguments=arguments.said(subject, position))
         except Refusal as refusal:
             return replace(self.extras, refusal=refusal)
-        return replace(self.extras, reply=Reply(text, self.reasoning, self.tool_calls))
+        return replace(self.extras, reply=Reply(text, self.reasoning, tuple(calls)))
 
 
 # What a template may name, beside the functions.

@@ -8,10 +8,12 @@ container; jsonschema-rs has, and is needed anyway.)
 """
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..instances.charset import RegexSyntax
-from ..instances.regex import Back, Either, Group, Look, Repeat, Sequence, Tree, parse
+if TYPE_CHECKING:
+    from ..instances.regex import Tree
+
+# What reads expressions is imported with the first of them: most scripts have none.
 
 # How long an expression may be, in characters, and how large its automaton, in bytes.
 LONGEST_PATTERN = 2_000
@@ -36,6 +38,9 @@ class Pattern:
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str, source: str) -> Any:
     import jsonschema_rs
+
+    from ..instances.charset import RegexSyntax
+    from ..instances.regex import parse
 
     if len(source) > LONGEST_PATTERN:
         raise ValueError(f"longer than {LONGEST_PATTERN} characters")
@@ -70,8 +75,10 @@ def without_surrogates(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _unsupported(tree: Tree) -> str:
+def _unsupported(tree: "Tree") -> str:
     """Name the first part of an expression that no finite automaton has; empty without one."""
+    from ..instances.regex import Back, Either, Group, Look, Repeat, Sequence
+
     waiting: list[Tree] = [tree]
     while waiting:
         node = waiting.pop()

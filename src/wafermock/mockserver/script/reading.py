@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,7 +120,21 @@ class _Reader:
             values=values,
             headers=read_headers(error.get("headers", {}), self._below((*place, "error"))),
             extras=self._extras(value, place),
+            arguments=self._arguments(value.get("tool_calls", ()), (*place, "tool_calls")),
         )
+
+    def _arguments(self, calls: Sequence[Mapping[str, Any]], place: Pointer) -> dict[int, Content]:
+        """Read the arguments that are made of the request."""
+        found = {}
+        for at, call in enumerate(calls):
+            if "template" not in call:
+                continue
+            if "arguments" in call:
+                both = "`arguments` and `template` cannot both be sent"
+                self._fault(both, (*place, at, "template"))
+            elif content := self._template(call["template"], (*place, at, "template")):
+                found[at] = content
+        return found
 
     def _check_together(self, value: Mapping[str, Any], place: Pointer) -> None:
         """Tell what cannot be said in one reply."""

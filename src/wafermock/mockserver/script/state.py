@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TypeVar
-
-from wafermock.spec.errors import ErrorEntry
+from dataclasses import dataclass, field
+from operator import itemgetter
 
 from ..refusal import Refusal
 from .criteria import Difference
@@ -18,20 +17,9 @@ from .subject import Subject
 
 # So many rules are listed as the nearest ones.
 NEAREST = 3
-
-# With `--strict-script`: no rule answers a request.
-NO_RULE = ErrorEntry(
-    name="no_rule",
-    status=404,
-    shape="flat",
-    type="not_found_error",
-    param="script",
-    code="no_rule",
-    message="No rule of the script answers this request. {nearest}",
-    when="A server with --strict-script gets a request that no rule of its scripts matches.",
-    source="wafermock",
-    assumed=True,
-)
+# Of so many scopes it is known what they counted; the one that was asked for longest ago goes
+# first. A scope is the client's to name, and could be another one with every request.
+MOST_SCOPES = 10_000
 
 
 @dataclass(frozen=True)
@@ -53,7 +41,7 @@ class Missed:
     @property
     def refusal(self) -> Refusal:
         """The error of a server that answers by its script only."""
-        return Refusal(NO_RULE, nearest=str(self) or "The script has no rules.")
+        return Refusal("no_rule", nearest=str(self) or "The script has no rules.")
 
     def __str__(self) -> str:
         return " ".join(
@@ -63,15 +51,34 @@ class Missed:
         )
 
 
+@dataclass(frozen=True)
+class _Scope:
+    """What was counted in one scope: by the identity of rules, how many requests each has let
+    pass or answered (of rules with `after`), and how many it has answered; by the names of
+    scenarios, their states."""
+
+    seen: Counter[bytes] = field(default_factory=Counter)
+    answered: Counter[bytes] = field(default_factory=Counter)
+    scenarios: dict[str, str] = field(default_factory=dict)
+
+    def state(self, rule: Rule) -> str:
+        """Return the state of the rule's scenario."""
+        return self.scenarios.get(rule.scenario.name, START) if rule.scenario else START
+
+    def differs(self, rule: Rule) -> bool:
+        """Say whether the rule waits for another state of its scenario."""
+        wanted = rule.scenario and rule.scenario.state
+        return wanted is not None and wanted != self.state(rule)
+
+
 class ScriptState:
     """Counts the answers of a script. Any thread may ask."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
         self._lock = threading.Lock()
-        self._seen: dict[tuple[str, bytes], int] = {}
-        self._answered: dict[tuple[str, bytes], int] = {}
-        self._scenarios: dict[tuple[str, str], str] = {}
+        self._scopes: OrderedDict[str, _Scope] = OrderedDict()
+        self._forgotten: Counter[bytes] = Counter()  # the answers of scopes that had to go
 
     @property
     def script(self) -> Script:
@@ -101,48 +108,57 @@ class ScriptState:
 
     def _take(self, rule: Rule, scope: str) -> Position | None:
         """Count a request that a rule matches; return the position of its answer, if it has one."""
-        key = (scope, rule.identity)
+        identity = rule.identity
         with self._lock:
-            if self._state_differs(rule, scope):
+            counted = self._used(scope)
+            if counted.differs(rule):
                 return None
-            seen = self._seen[key] = self._seen.get(key, 0) + 1
-            if seen <= rule.after:
-                return None
-            hit = self._answered.get(key, 0) + 1
+            if rule.after:
+                counted.seen[identity] += 1
+                if counted.seen[identity] <= rule.after:
+                    return None
+            hit = counted.answered[identity] + 1
             step = rule.step(hit)
             if step is None:
                 return None
-            self._answered[key] = hit
+            counted.answered[identity] = hit
             if rule.scenario and rule.scenario.goes_to is not None:
-                self._scenarios[scope, rule.scenario.name] = rule.scenario.goes_to
+                counted.scenarios[rule.scenario.name] = rule.scenario.goes_to
         return Position(rule.name, step, hit)
 
-    def _state_differs(self, rule: Rule, scope: str) -> bool:
-        wanted = rule.scenario and rule.scenario.state
-        return wanted is not None and wanted != self._state(rule, scope)
-
-    def _state(self, rule: Rule, scope: str) -> str:
-        name = rule.scenario.name if rule.scenario else ""
-        return self._scenarios.get((scope, name), START)
+    def _used(self, scope: str) -> _Scope:
+        """Return what is counted in a scope, to count on; the scope is the last to be forgotten."""
+        found = self._scopes.get(scope)
+        if found is None:
+            found = self._scopes[scope] = _Scope()
+            if len(self._scopes) > MOST_SCOPES:
+                _, gone = self._scopes.popitem(last=False)
+                self._forgotten += gone.answered
+        self._scopes.move_to_end(scope)
+        return found
 
     def _nearest(
         self, rules: tuple[Rule, ...], subject: Subject
     ) -> Iterator[tuple[Rule, tuple[Difference, ...]]]:
-        """Yield the rules with the fewest conditions not met, in the script's order."""
-        found = [
-            (rule, (*rule.match.differences(subject), *self._counted(rule, subject.scope)))
-            for rule in rules
-        ]
-        yield from sorted(found, key=lambda pair: (len(pair[1]), -len(pair[0].match.conditions)))[
-            :NEAREST
-        ]
+        """Yield the rules with the fewest conditions not met, in the script's order.
+
+        A rule that is met, and has no answer now, is nearer than any that is not.
+        """
+        found = []
+        for rule in rules:
+            unmet = tuple(rule.match.differences(subject))
+            counted = tuple(self._counted(rule, subject.scope))
+            distance = (len(unmet), len(counted), -len(rule.match.conditions))
+            found.append((distance, rule, (*unmet, *counted)))
+        found.sort(key=itemgetter(0))
+        yield from ((rule, differences) for _, rule, differences in found[:NEAREST])
 
     def _counted(self, rule: Rule, scope: str) -> Iterator[Difference]:
         """Yield why a rule has no answer for a request of a scope, whatever the request says."""
-        key = (scope, rule.identity)
         with self._lock:
-            seen, answered = self._seen.get(key, 0), self._answered.get(key, 0)
-            differs, state = self._state_differs(rule, scope), self._state(rule, scope)
+            counted = self._scopes.get(scope, _Scope())
+            seen, answered = counted.seen[rule.identity], counted.answered[rule.identity]
+            differs, state = counted.differs(rule), counted.state(rule)
         if differs and rule.scenario:
             yield Difference(
                 f"scenario {rule.scenario.name}", f"state {rule.scenario.state!r}", repr(state)
@@ -155,25 +171,25 @@ class ScriptState:
 
     def answers(self, scope: str | None = None) -> dict[str, int]:
         """Return how often each rule has answered, by its name; in all scopes or in one."""
+        answered: Counter[bytes] = Counter()
         with self._lock:
-            counted = dict(self._answered)
-        return {
-            rule.name: sum(
-                count
-                for (where, identity), count in counted.items()
-                if identity == rule.identity and scope in (None, where)
-            )
-            for rule in self._script.rules
-        }
+            if scope is not None:
+                answered.update(self._scopes.get(scope, _Scope()).answered)
+            else:
+                answered.update(self._forgotten)
+                for counted in self._scopes.values():
+                    answered.update(counted.answered)
+        return {rule.name: answered[rule.identity] for rule in self._script.rules}
+
+    def hits(self, rule: Rule, scope: str) -> int:
+        """Return how often a rule has answered in a scope."""
+        with self._lock:
+            return self._scopes.get(scope, _Scope()).answered[rule.identity]
 
     def scenarios(self) -> dict[str, dict[str, str]]:
-        """Return the states of scenarios that are not in their first one, by scope and name."""
+        """Return the states of scenarios that an answer has moved, by scope and name."""
         with self._lock:
-            states = dict(self._scenarios)
-        found: dict[str, dict[str, str]] = {}
-        for (scope, name), state in states.items():
-            found.setdefault(scope, {})[name] = state
-        return found
+            return {name: dict(c.scenarios) for name, c in self._scopes.items() if c.scenarios}
 
     def unused(self) -> list[Rule]:
         """List the rules that have answered nothing, in the script's order."""
@@ -183,14 +199,8 @@ class ScriptState:
     def reset(self, scope: str | None = None) -> None:
         """Forget what was counted, in all scopes or in one."""
         with self._lock:
-            self._seen = _without(self._seen, scope)
-            self._answered = _without(self._answered, scope)
-            self._scenarios = _without(self._scenarios, scope)
-
-
-Key = TypeVar("Key", tuple[str, bytes], tuple[str, str])
-Value = TypeVar("Value")
-
-
-def _without(counted: dict[Key, Value], scope: str | None) -> dict[Key, Value]:
-    return {k: value for k, value in counted.items() if scope not in (None, k[0])}
+            if scope is None:
+                self._scopes.clear()
+                self._forgotten.clear()
+            else:
+                self._scopes.pop(scope, None)

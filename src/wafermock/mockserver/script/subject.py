@@ -12,9 +12,6 @@ from typing import Any
 from ..call import Call
 from ..exchange import Request
 
-# Headers that hold a secret: neither a template nor a message shows them.
-SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key"})
-
 
 @dataclass(frozen=True)
 class Message:
@@ -74,8 +71,12 @@ class Subject:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers, but for those that hold a secret."""
-        return {k: v for k, v in self.request.headers.items() if k not in SECRET_HEADERS}
+        """The headers, but for those that hold a secret: neither a template nor a message shows
+        them."""
+        from ..record.catalogue import catalogue
+
+        is_secret = catalogue().credentials.is_header
+        return {k: v for k, v in self.request.headers.items() if not is_secret(k)}
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:

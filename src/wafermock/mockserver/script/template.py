@@ -134,6 +134,8 @@ def _environment() -> Any:
                     return obj[argument]
             elif type(obj) is LoopContext and argument in _LOOP:
                 return getattr(obj, argument)
+            if isinstance(obj, StrictUndefined):
+                return obj  # what is missing is what was missing first
             return self.undefined(obj=obj, name=argument)
 
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
@@ -149,7 +151,20 @@ def _environment() -> Any:
                 raise TypeError(f"{operator} comes to more than {LARGEST_NUMBER}")
             return made
 
-    environment = Environment(undefined=StrictUndefined, optimized=False, autoescape=False)
+    class Missing(StrictUndefined):
+        """What is not there; whoever uses it is told how to write what may be missing."""
+
+        @property
+        def _undefined_message(self) -> str:
+            obj, name = self._undefined_obj, self._undefined_name
+            if isinstance(obj, dict) and isinstance(name, str):
+                hint = "`is defined` asks for it, `| default(…)` stands in"
+                return f"there is no {name!r} in the mapping; {hint}"
+            if isinstance(obj, list | tuple | str) and isinstance(name, int):
+                return f"there is no item {name} in {kind(obj)} of {len(obj)}"
+            return str(super()._undefined_message)
+
+    environment = Environment(undefined=Missing, optimized=False, autoescape=False)
     environment.filters = {name: _counted(f, name) for name, f in FILTERS.items()}
     environment.filters |= {_SYNTAX + name: _counted(f) for name, f in SYNTAX.items()}
     environment.tests = dict(TESTS)

@@ -80,7 +80,8 @@ class Entry:
 
     `says` is what happens, in one sentence. `advice` is what a client should do (failures), how
     clients read it (deliveries), or the rule that it breaks (defects). `on` names the answers it
-    shows on. `effect` does it, see Stage for its arguments; `settings` are those of the other mock.
+    shows on. `effect` does it, see Stage for its arguments; `settings` are those of the other mock,
+    which an entry of the stage `request` has where it changes the request.
     """
 
     name: str

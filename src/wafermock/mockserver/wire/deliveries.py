@@ -8,10 +8,9 @@ from typing import Any
 from ..draws import Draws
 from .catalogue import Catalogue, Parameter, Shelf
 from .draft import DONE, Draft, Event, Style, Write, calls_in, choices_in, message_in
+from .readers import READ, how_read
 
 Values = Mapping[str, Any]
-
-READ = "Read by both SDKs."
 
 WRITES = Shelf("WRITES")
 LINES = Shelf("LINES")
@@ -146,7 +145,7 @@ def _styled(draft: Draft, style: Style) -> Draft:
 
 @LINES.entry(
     "A byte order mark leads the stream.",
-    "Both SDKs lose the first event and tell nobody: in chat the role, in completions words.",
+    how_read("bom"),
     on="streams",
     phase="framed",
 )
@@ -195,7 +194,7 @@ def _on_lines(event: Event) -> str:
 
 @FIELDS.entry(
     "Every event has `event: message`, the name that events have anyway.",
-    "Read by openai. cerebras_cloud_sdk wraps named events: chunks without words, untold.",
+    how_read("event_message"),
     on="streams",
 )
 def event_message(draft: Draft, values: Values, draws: Draws) -> Draft:

@@ -69,7 +69,12 @@ class Style:
 @dataclass(frozen=True)
 class Draft:
     """See the module. `head_bytes`: how much of the head is sent (None: all of it);
-    `length_error` is what the declared length is wrong by; `joined`: all goes in one write."""
+    `length_error` is what the declared length is wrong by; `joined`: all goes in one write.
+
+    `method` is that of the request; `bodied`: the body goes even where HTTP has none. `more` are
+    headers that stand last, whatever the plan says of framing; of the names in `withheld` none is
+    added where there is none.
+    """
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -86,6 +91,10 @@ class Draft:
     head_bytes: int | None = None
     length_error: int = 0
     joined: bool = False
+    method: str = "POST"
+    bodied: bool = False
+    more: tuple[tuple[str, str], ...] = ()
+    withheld: frozenset[str] = frozenset()
 
     # ------------------------------------------------------------------ headers
 
@@ -155,15 +164,16 @@ class Draft:
         return end or min(1, len(self.events))
 
 
-def drafted(answer: Answer) -> Draft:
-    """Take an answer apart."""
+def drafted(answer: Answer, method: str = "POST") -> Draft:
+    """Take an answer apart; `method` is that of the request."""
     offsets = answer.offsets or (0.0,) * len(answer.parts)
     headers = tuple(answer.headers.items())
     last = offsets[-1] if offsets else 0.0
     if not answer.streamed:
-        return Draft(answer.status, headers, False, body=answer.body, start=last, end=last)
+        body = answer.body
+        return Draft(answer.status, headers, False, body=body, start=last, end=last, method=method)
     events = map(_event, answer.parts, offsets)
-    return Draft(answer.status, headers, True, tuple(events), end=last)
+    return Draft(answer.status, headers, True, tuple(events), end=last, method=method)
 
 
 def framed(event: Event, style: Style) -> bytes:

@@ -13,11 +13,21 @@ from .catalogue import Catalogue, Entry, Parameter, written
 from .defects import DEFECTS
 from .deliveries import DELIVERIES
 from .failures import failure_catalogue
+from .readers import READERS
 
 _CHOOSING = """
 An entry is chosen by name, with parameters behind a colon where the defaults do not suit: `{name}`
-or `{example}`. Each takes `rate` as well, the part of the calls it happens to (`rate=0.3`, or
-`rate=30%`): which ones, the seed and the call decide, so a run repeats.
+or `{example}`; several have `;` between them. Each takes `rate` as well, the part of the calls it
+happens to (`rate=0.3`, or `rate=30%`): which ones, the seed and the call decide, so a run repeats.
+
+| for | choose it by |
+| --- | --- |
+| every call | the option `--{noun} {name}` |
+| the calls of a rule of a script | `reply: {{{noun}: {name}}}` |
+| one call | the header `x-wafermock-{noun}: {name}` |
+| the next calls | `POST /__wafermock__/armed` `{{"kind": "{noun}", "name": "{name}"}}` |
+
+Of several choices of a kind the one furthest down counts.
 """
 
 _FAILURES = """# Failures
@@ -46,8 +56,8 @@ _DELIVERIES = """# Deliveries
 Legal ways to put the same answer on the wire. A client that reads one of them and not another has
 a fault that the real service may show it any day.
 {choosing}
-Every delivery is read, in the tests, by the official Python SDK (`cerebras_cloud_sdk` 1.91) and by
-`openai` 3.57; the last column says how.
+Every delivery is read, in the tests, by the official clients, and the third column says how:
+{readers}.
 """
 
 _DEFECTS = """# Defects
@@ -58,6 +68,11 @@ in a server that keeps the contract.
 The stage says where a defect acts: on the answer on its way (`answer`), on the request before the
 mock sees it (`request`), as a setting of the mock (`settings`), between calls (`service`), or
 before a body is read (`connection`).
+
+A rule of a script is looked for once a request is read and found good. What takes a bad request for
+a good one finds nothing to act on there, and of what acts before a body is read (`no_continue`,
+`oversize_accepted`) only a rule that asks for nothing of the body can choose. What happens between
+calls happens between those of one scope (`/t/NAME/v1`).
 """
 
 
@@ -66,15 +81,25 @@ def pages(errors: ErrorCatalogue) -> dict[str, str]:
     failures = failure_catalogue(errors)
     return {
         "failures.md": _page(_FAILURES, failures, "stall", "what a client should do"),
-        "deliveries.md": _page(_DELIVERIES, DELIVERIES, "random_pieces", "how it is read"),
+        "deliveries.md": _page(_deliveries(), DELIVERIES, "random_pieces", "how it is read"),
         "defects.md": _page(_DEFECTS, DEFECTS, "missing_key", "the rule that it breaks"),
     }
+
+
+def _deliveries() -> str:
+    """Return the lead of the page, with the clients and versions that it is true of."""
+    readers = ",\n".join(f"{reader} {reader.version}" for reader in READERS.values())
+    return _DELIVERIES.replace("{readers}", readers)
 
 
 def _page(lead: str, catalogue: Catalogue, shown: str, advice: str) -> str:
     first = catalogue[shown].parameters[0]
     example = f"{shown}:{first.name}={written(first.default)}"
-    parts = [lead.format(choosing=_CHOOSING.format(name=shown, example=example)).strip()]
+    parts = [
+        lead.format(
+            choosing=_CHOOSING.format(name=shown, example=example, noun=catalogue.noun)
+        ).strip()
+    ]
     has_stages = any(entry.stage in ("request", "settings") for entry in catalogue.values())
     for group, entries in catalogue.groups.items():
         shared = {entry.parameters for entry in entries} if len(entries) > 1 else set()

@@ -25,6 +25,7 @@ class Plan:
     hold the body. `framing`: how the end of the body is told. `ending` comes at `end`: `keep` the
     connection, `close` it, `cut` it (closed in order, the body unfinished) or `reset` it.
     `head_bytes`: how much of the head goes, None for all. `joined`: all goes in one write.
+    `withheld`: names of headers that nobody adds.
     `applied` names what had an effect, `idle` what found nothing to act on.
     """
 
@@ -38,6 +39,7 @@ class Plan:
     end: float = 0.0
     head_bytes: int | None = None
     joined: bool = False
+    withheld: frozenset[str] = frozenset()
     applied: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
 
@@ -66,7 +68,7 @@ class Plan:
         return self.framing == "chunked"
 
     def _head(self, reason: str, more: Sequence[tuple[str, str]]) -> bytes:
-        given = {name.lower() for name, _ in self.headers}
+        given = {name.lower() for name, _ in self.headers} | self.withheld
         headers = [*self.headers, *(pair for pair in more if pair[0].lower() not in given)]
         lines = [f"{self.version} {self.status} {reason}", *(f"{n}: {v}" for n, v in headers)]
         text = "\r\n".join([*(line.translate(_BARE) for line in lines), "", ""])
@@ -101,7 +103,7 @@ def plan(
     leaves open.
     """
     acting = [c for c in (delivery, *defects, failure) if c and c.entry.stage == "answer"]
-    draft = drafted(answer)
+    draft = drafted(answer, method)
     applied: list[str] = []
     idle: list[str] = []
     apart = delivery is not None and delivery.name == APART
@@ -116,7 +118,7 @@ def plan(
             done: Draft = chosen.entry.effect(draft, chosen.values, draws)
             (idle if done == draft else applied).append(str(chosen))
             draft = done
-    made = _finished(draft, http_version, method, keep_alive)
+    made = _finished(draft, http_version, keep_alive)
     return replace(made, applied=tuple(applied), idle=tuple(idle))
 
 
@@ -140,10 +142,10 @@ def _grouped(draft: Draft) -> Draft:
     return replace(draft, writes=joined)
 
 
-def _finished(draft: Draft, http_version: tuple[int, int], method: str, keep_alive: bool) -> Plan:
+def _finished(draft: Draft, http_version: tuple[int, int], keep_alive: bool) -> Plan:
     """Decide on framing and connection, and complete the head."""
     framing, ending = _framing(draft, http_version), draft.ending
-    bodyless = method == "HEAD" or draft.status in _NO_BODY
+    bodyless = (draft.method == "HEAD" or draft.status in _NO_BODY) and not draft.bodied
     headers = [pair for pair in draft.headers if pair[0].lower() not in _FRAMING_HEADERS]
     if framing == "chunked":
         headers.append(("Transfer-Encoding", "chunked"))
@@ -158,7 +160,7 @@ def _finished(draft: Draft, http_version: tuple[int, int], method: str, keep_ali
         headers.append(("Connection", "keep-alive"))
     return Plan(
         status=draft.status,
-        headers=tuple(headers),
+        headers=(*headers, *draft.more),
         writes=() if bodyless else draft.writes,
         framing="length" if bodyless else framing,
         ending=ending,
@@ -167,6 +169,7 @@ def _finished(draft: Draft, http_version: tuple[int, int], method: str, keep_ali
         end=max([draft.end, *(write.offset for write in draft.writes[-1:])]),
         head_bytes=draft.head_bytes,
         joined=draft.joined,
+        withheld=draft.withheld,
     )
 
 

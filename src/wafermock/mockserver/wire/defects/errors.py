@@ -25,6 +25,17 @@ ON_ERRORS = "errors"
 # ---------------------------------------------------------------------- badly answered
 
 
+@ERRORS.entry(
+    "A bad request is not answered: its connection is closed.",
+    "Every request that a server takes is answered.",
+    on=ON_ERRORS,
+)
+def error_unanswered(draft: Draft, values: Values, draws: Draws) -> Draft:
+    if draft.status < 400:
+        return draft
+    return replace(draft, events=(), body=b"", ending="cut", head_bytes=0)
+
+
 @ERRORS.entry("An error has the status 200.", FAMILY, on=ON_ERRORS)
 def error_status_200(draft: Draft, values: Values, draws: Draws) -> Draft:
     return replace(draft, status=200) if draft.status >= 400 else draft
@@ -183,6 +194,7 @@ ERRORS.named(
     REFUSED + "requests without a key, or with a malformed one.",
     on="requests without a key",
     stage="request",
+    settings={"api_key": None},  # where a key is made up, it is not the one the server knows
 )
 def no_key_accepted(request: Request, values: Values, position: int) -> Request:
     kind, _, key = request.headers.get("authorization", "").strip().partition(" ")

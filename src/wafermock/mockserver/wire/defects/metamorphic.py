@@ -90,9 +90,13 @@ def unrepeatable(request: Request, values: Values, position: int) -> Request:
 
 
 @METAMORPHIC.entry(
-    "A call gets the answer of the call before it.", APART, on="completions", stage="service"
+    "A call gets the answer of the call before it, of those that this was chosen for too.",
+    APART,
+    on="completions",
+    stage="service",
 )
 def mixed_up(answer: Answer, previous: Answer | None, left: bool) -> Answer:
+    # The form is what was asked for, whoever asked.
     return previous if previous is not None and previous.streamed == answer.streamed else answer
 
 

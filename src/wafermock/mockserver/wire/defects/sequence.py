@@ -13,7 +13,9 @@ Values = Mapping[str, Any]
 
 SEQUENCE = Shelf("SEQUENCE")
 ROLE = "The first chunk of a choice, and it alone, names the role."
-CONSTANT = "`id`, `created`, `model` and `system_fingerprint` are the same in every chunk."
+CONSTANT = (
+    "`id`, `created`, `model`, `system_fingerprint` and `object` are the same in every chunk."
+)
 FINISH = "Each choice has one finish reason, and nothing behind it."
 FRAGMENTS = "Fragments of tool calls assemble: id and name once, indexes in order, without gaps."
 USAGE = "`usage` comes once, in the last chunk."
@@ -60,7 +62,7 @@ def role_changes(draft: Draft, values: Values, draws: Draws) -> Draft:
         "the key",
         "id",
         kind="choice",
-        choices=("id", "created", "model", "system_fingerprint"),
+        choices=("id", "created", "model", "system_fingerprint", "object"),
     ),
     on="streams",
 )
@@ -145,7 +147,7 @@ def call_id_changes(draft: Draft, values: Values, draws: Draws) -> Draft:
     def change(call: dict[str, Any]) -> None:
         call["id"] = draws.hexadecimal(9)
 
-    return _each_call(_fragmented(draft), change)
+    return _each_call(fragmented(draft), change)
 
 
 @SEQUENCE.entry(
@@ -160,7 +162,7 @@ def call_name_repeated(draft: Draft, values: Values, draws: Draws) -> Draft:
         name = names.setdefault(call.get("index"), call["function"].get("name", ""))
         call["function"]["name"] = name
 
-    return _each_call(_fragmented(draft), change)
+    return _each_call(fragmented(draft), change)
 
 
 @SEQUENCE.entry("The index of a tool call has a gap.", FRAGMENTS, on=CALLS)
@@ -178,7 +180,7 @@ def no_call_index(draft: Draft, values: Values, draws: Draws) -> Draft:
 
 @SEQUENCE.entry("The fragments of the arguments come in the wrong order.", FRAGMENTS, on=CALLS)
 def fragments_swapped(draft: Draft, values: Values, draws: Draws) -> Draft:
-    draft = _fragmented(draft)
+    draft = fragmented(draft)
     places = [
         at
         for at in draft.chunks
@@ -196,7 +198,7 @@ def fragments_swapped(draft: Draft, values: Values, draws: Draws) -> Draft:
     return draft.with_events(events)
 
 
-def _fragmented(draft: Draft) -> Draft:
+def fragmented(draft: Draft) -> Draft:
     """Return a draft with its tool calls in fragments, as some models send them anyway."""
     done: Draft = tool_calls_fragmented(draft, {"size": 4}, Draws())
     return done
