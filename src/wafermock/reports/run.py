@@ -12,6 +12,10 @@ VERSION = "1.0"
 
 Level = Literal["MUST", "SHOULD", "MAY"]
 
+# What a request is meant to be: one that keeps the contract, one that breaks it on purpose, or none
+# of the contract's at all (bad JSON, bad gzip, an unknown path).
+Meant = Literal["valid", "invalid", "broken"]
+
 # What became of a rule. FAIL: a MUST is broken. WARN: a SHOULD is. INFO: worth knowing, nobody's
 # fault. UNSUPPORTED: the server says cleanly that it cannot. NOT RUN: nothing that was seen asks
 # for the rule; `Verdict.why` says what would have.
@@ -76,7 +80,8 @@ class Part:
 class Traffic:
     """One request and what came back, with every secret masked.
 
-    `status` is None where nothing came back; `error` says why then. `ended` says how the body
+    `status` is None where nothing came back; `error` says why then, and with a status what was
+    wrong with the framing. `ended` says how the body
     ended: `complete`, `cut`, `timeout`, `left` (the client hung up) or `overlong`. `omitted` is
     the number of bytes of the answer that are not kept.
     """
@@ -95,6 +100,14 @@ class Traffic:
     ended: str = "complete"
     error: str = ""
     omitted: int = 0
+    # How it was sent, where that is not the usual: HTTP's version, the lengths of the chunks of the
+    # request's body. What it was meant to be, which statuses a refusal may have, and
+    # what else rules were told of it.
+    http: str = "1.1"
+    chunks: tuple[int, ...] = ()
+    meant: Meant = "valid"
+    statuses: tuple[int, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def body(self) -> bytes:
@@ -141,12 +154,17 @@ class Capability:
 
 @dataclass(frozen=True)
 class Spread:
-    """How a measured quantity is spread over `count` samples; seconds, or tokens a second."""
+    """How a measured quantity is spread over `count` samples; seconds, or tokens a second.
+
+    `histogram` lists (upper bound, how many samples), the bounds rising; the quantiles come from
+    it.
+    """
 
     count: int
     p50: float
     p95: float
     p99: float
+    histogram: tuple[tuple[float, int], ...] = ()
 
 
 @dataclass(frozen=True)
