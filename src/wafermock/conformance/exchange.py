@@ -5,18 +5,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from wafermock.reports.run import Meant as Meant
 from wafermock.spec import Operation
 
 Headers = tuple[tuple[str, str], ...]
 
+# So much of a body is kept, in bytes, when rules have judged it: more than a report shows of one.
+KEPT = 64 * 1024
+
 # How the body of an answer ended: whole; before its framing said so; not within the time; the judge
 # hung up on purpose; longer than the judge reads.
 Ending = Literal["complete", "cut", "timeout", "left", "overlong"]
-
-# What a request is meant to be. `valid` keeps the contract, so that a refusal is a fault of the
-# server or a thing it does not support; `invalid` breaks it on purpose; `broken` is no message of
-# the contract at all (bad JSON, bad gzip, an unknown path).
-Meant = Literal["valid", "invalid", "broken"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,8 @@ class Received:
 
     `first_byte` is when the head began, in seconds after the request was sent. `continued` tells
     whether `100 Continue` came. `framing_fault` says what was wrong with the message's framing
-    (RFC 9112, sections 6 to 8), if anything.
+    (RFC 9112, sections 6 to 8), if anything. `forgotten` bytes stood behind those of `arrivals`,
+    and were not kept when the answer had been judged.
     """
 
     status: int
@@ -67,6 +67,7 @@ class Received:
     seconds: float = 0.0
     continued: bool = False
     framing_fault: str = ""
+    forgotten: int = 0
 
     def header(self, name: str) -> str | None:
         """Return a header's value, joined with a comma where it stands several times."""
@@ -76,6 +77,24 @@ class Received:
     def raw(self) -> bytes:
         """The bytes of the body as they were sent."""
         return b"".join(arrival.data for arrival in self.arrivals)
+
+    @property
+    def size(self) -> int:
+        """How many bytes the body had when it came."""
+        return sum(len(arrival.data) for arrival in self.arrivals) + self.forgotten
+
+    def shortened(self, most: int) -> "Received":
+        """Return it with the first bytes of its body alone; the rest is counted in `forgotten`."""
+        taken: list[Arrival] = []
+        left = most
+        for arrival in self.arrivals:
+            if left <= 0:
+                break
+            whole = len(arrival.data) <= left
+            taken.append(arrival if whole else Arrival(arrival.at, arrival.data[:left]))
+            left -= len(arrival.data)
+        size = sum(len(arrival.data) for arrival in taken)
+        return replace(self, arrivals=tuple(taken), forgotten=self.size - size)
 
 
 @dataclass(frozen=True)
@@ -95,7 +114,8 @@ class Purpose:
 @dataclass(frozen=True)
 class Exchange:
     """One request and its answer. `asked` is the JSON value that the body means, whatever its
-    encoding; None where it has no meaning. `received` is None where no answer came: see `error`."""
+    encoding; None where it has no meaning. `received` is None where no answer came: see `error`.
+    `reached` is False where not even a connection came about: nobody had the request."""
 
     id: str
     purpose: Purpose
@@ -104,6 +124,7 @@ class Exchange:
     asked: Any = None
     received: Received | None = None
     error: str = ""
+    reached: bool = True
 
     @property
     def meant(self) -> Meant:
@@ -126,8 +147,16 @@ class Exchange:
         assert self.received is not None, "only an exchange with an answer is decoded"
         return decode(self.received)
 
-    def answered(self, received: Received | None, error: str = "") -> "Exchange":
-        return replace(self, received=received, error=error)
+    @cached_property
+    def kept(self) -> "Exchange":
+        """What is kept of it for the report when every rule has seen it: without what was decoded,
+        and without the far end of a long body. Runs with thousands of findings fit in memory."""
+        return replace(self, received=self.received and self.received.shortened(KEPT))
+
+    def answered(
+        self, received: Received | None, error: str = "", *, reached: bool = True
+    ) -> "Exchange":
+        return replace(self, received=received, error=error, reached=reached)
 
 
 @dataclass(frozen=True)

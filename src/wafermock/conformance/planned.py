@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from wafermock.spec import Operation
+from wafermock.spec.pointer import format_pointer
 
 from .exchange import Meant, Purpose, Sent
 
@@ -87,7 +88,7 @@ def plan(
     purpose = Purpose(
         campaign,
         kind,
-        location or f"#/paths/{_escaped(operation.path)}/{operation.method}",
+        location or pointer(operation),
         meant,
         tuple(statuses),
         facts or {},
@@ -112,5 +113,6 @@ def without_header(sent: Sent, name: str) -> Sent:
     return replace(sent, headers=kept)
 
 
-def _escaped(path: str) -> str:
-    return path.replace("~", "~0").replace("/", "~1")
+def pointer(operation: Operation, *more: str) -> str:
+    """Point to an operation in the contract, or into it."""
+    return format_pointer(("paths", operation.path, operation.method, *more))

@@ -53,13 +53,15 @@ ProbeJudge = Callable[[Probe, Bench], Iterable[Found]]
 @dataclass(frozen=True)
 class Rule:
     """A rule and its judge. `probe` names the probe it judges; empty: it judges single exchanges
-    that `applies` picks (always with an answer). It finds nothing where the rule is kept."""
+    that `applies` picks. Only `unanswered` ones see exchanges that have no answer. A judge finds
+    nothing where the rule is kept."""
 
     described: Described
     judge: Callable[[Any, Bench], Iterable[Found]]
     applies: Applies
     probe: str = ""
     needs: str = ""
+    unanswered: bool = False
 
     @property
     def id(self) -> str:
@@ -88,13 +90,14 @@ class RuleBook:
         guards: str,
         applies: Applies,
         needs: str = "",
+        unanswered: bool = False,
     ) -> Callable[[Judge], Judge]:
         """Put a function there as the judge of single exchanges. `needs` says, for a rule that was
         NOT RUN, what kind of exchange it would have wanted."""
 
         def put(judge: Judge) -> Judge:
             described = Described(id, self.group, level, requirement, source, guards)
-            self.rules.append(Rule(described, judge, applies, needs=needs))
+            self.rules.append(Rule(described, judge, applies, "", needs, unanswered))
             return judge
 
         return put

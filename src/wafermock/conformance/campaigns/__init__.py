@@ -1,0 +1,22 @@
+"""Campaigns: requests planned from the contract. The same ones in the same order for a seed.
+
+Every campaign is an iterator of `Planned`; it sends nothing.
+"""
+
+from .boundaries import boundaries
+from .campaign import CAMPAIGNS, Campaign, LeftOut
+from .examples import examples
+from .generated import generated
+from .invalid import invalid
+from .mutations import mutations
+
+__all__ = [
+    "CAMPAIGNS",
+    "Campaign",
+    "LeftOut",
+    "boundaries",
+    "examples",
+    "generated",
+    "invalid",
+    "mutations",
+]
