@@ -5,7 +5,7 @@ PORT   ?= 4010
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: serve test clean
+.PHONY: serve test prove judge-servers clean
 
 serve: $(VENV)/core.stamp
 	$(BIN)/wafermock serve --port $(PORT) $(ARGS)
@@ -15,6 +15,14 @@ test: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest --numprocesses auto $(ARGS)
+
+# Every rule broken on purpose, and nothing told of the mock that keeps the contract: docs/proof.md.
+prove: $(VENV)/dev.stamp
+	cd tests && $(abspath $(BIN))/python -m proof $(ARGS)
+
+# Servers that others wrote, installed, started and judged: docs/servers.md.
+judge-servers: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks.judged $(ARGS)
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Wafermock needs Python 3.11 or newer: make PYTHON=python3.11 ...")'

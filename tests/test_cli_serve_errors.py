@@ -2,14 +2,12 @@
 
 import json
 import socket
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from wafermock.cli import main
 
@@ -23,17 +21,27 @@ def overlay(*actions: Any, **change: Any) -> dict[str, Any]:
     return {**OVERLAY, "actions": list(actions), **change}
 
 
-def serve(*arguments: object) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "wafermock.cli", "serve", "--port", "0", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+def serve(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["serve", "--port", "0", *map(str, arguments)])
 
 
 def refused(*arguments: object) -> str:
     result = serve(*arguments)
-    assert (result.returncode, result.stdout) == (2, ""), result.stderr
+    assert (result.exit_code, result.stdout) == (2, ""), result.stderr
     assert result.stderr.startswith("wafermock: ")
     assert result.stderr.count("\n") == 1
     return result.stderr.removeprefix("wafermock: ").strip()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_served(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """What is not refused would serve for ever."""
+
+    async def served(*_: object) -> None:
+        pytest.fail("it is served")
+
+    if "taken" not in request.node.name:
+        monkeypatch.setattr("wafermock.mockserver.process.serve", served)
 
 
 @pytest.fixture
@@ -142,7 +150,7 @@ def test_a_port_that_is_taken() -> None:
 def test_wrong_usage() -> None:
     for arguments in (["--nope"], ["--port", "99999"], ["--validate", "maybe"], ["--seed", "x"]):
         result = serve(*arguments)
-        assert result.returncode == 2
+        assert result.exit_code == 2
         assert "Traceback" not in result.stderr
         assert "Usage: " in result.stderr
 

@@ -21,12 +21,51 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
-@pytest.mark.parametrize("code", blocks("python"))
+PYTHON = blocks("python")
+TESTS = [code for code in PYTHON if "def test_" in code]
+
+# Who is tested by the tests of the README.
+AGENT = """
+import json
+import httpx
+
+class my_agent:
+    def __init__(self, base_url, api_key):
+        headers = {"Authorization": f"Bearer {api_key}"}
+        self.client = httpx.Client(base_url=base_url, headers=headers)
+
+    def say(self, messages):
+        tool = {"type": "function", "function": {"name": "get_weather", "parameters": {}}}
+        body = {"model": "gpt-oss-120b", "messages": messages, "tools": [tool]}
+        answer = self.client.post("/v1/chat/completions", json=body).raise_for_status()
+        return answer.json()["choices"][0]["message"]
+
+    def ask(self, question):
+        messages = [{"role": "user", "content": question}]
+        while calls := (message := self.say(messages)).get("tool_calls"):
+            messages.append(message)
+            for call in calls:
+                result = {"role": "tool", "tool_call_id": call["id"], "content": "22 degrees"}
+                messages.append(result)
+        return message["content"]
+"""
+
+
+@pytest.mark.parametrize("code", [code for code in PYTHON if code not in TESTS])
 def test_python(code: str, server: str) -> None:
     code = code.replace("http://127.0.0.1:4010", server)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    (expected,) = re.findall(r"^print\(.*?\)  # (.*)$", code, re.MULTILINE)
+    (expected,) = re.findall(r"^ *print\(.*?\)  # (.*)$", code, re.MULTILINE)
     assert done.stdout.strip() == expected
+
+
+@pytest.mark.parametrize("code", TESTS)
+def test_tests(code: str, tmp_path: Path) -> None:
+    (tmp_path / "test_readme.py").write_text(code + AGENT)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "1 passed" in done.stdout
 
 
 def test_curl(server: str) -> None:

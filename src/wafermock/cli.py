@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 
 
 # Commands in modules of their own, imported when they are asked for: `serve` shall start at once.
-ELSEWHERE = {"record": "record_command", "script": "script_commands", "spec": "spec_commands"}
+ELSEWHERE = {
+    "check": "check_commands",
+    "record": "record_command",
+    "replay": "check_commands",
+    "report": "report_commands",
+    "rules": "check_commands",
+    "script": "script_commands",
+    "spec": "spec_commands",
+}
 
 
 class _Group(click.Group):
@@ -85,7 +93,7 @@ def main() -> None:
 @click.option("--failure", default="", metavar="NAME:rate=0.1", help="See docs/failures.md.")
 @click.option("--defect", default="", metavar="NAME", help="See docs/defects.md.")
 @click.option(
-    "--control", type=click.Choice(["off", "loopback", "anywhere"]), default="off",
+    "--control", type=click.Choice(["off", "loopback", "anywhere"]), default="loopback",
     show_default=True,
     help="Serve the journal, the levers and a page at /__wafermock__/, to this machine or to all.",
 )  # fmt: skip
@@ -119,7 +127,7 @@ def serve(host: str, port: int, watch: bool, control: str, **options: Any) -> No
     try:
         levers = None
         if control != "off":
-            levers = serving.control(made, contract, anywhere=control == "anywhere")
+            levers = serving.control(made, anywhere=control == "anywhere")
         asyncio.run(serve(made, host, port, _announce, levers))
     except OSError as error:
         advice = "; --port 0 picks a free port" if error.errno == errno.EADDRINUSE else ""
