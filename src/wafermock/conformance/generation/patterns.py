@@ -1,13 +1,14 @@
 """Texts that match a regular expression, read from the standard library's own parser."""
 
 import re
-
-# Python's parser of regular expressions; it has no public name.
-from re import _constants as codes  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from importlib import import_module
 from typing import Any
 
 from .source import Source
+
+# Python's parser of regular expressions; it has no public name.
+codes: Any = import_module("re._constants")
+parser: Any = import_module("re._parser")
 
 # Repetitions without a bound go so far beyond the least.
 MORE = 4
