@@ -11,8 +11,15 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = ["pytester"]
+
+# No test is about time: a machine may be as slow as it likes. EXAMPLES=1000 looks more closely.
+settings.register_profile(
+    "wafermock", deadline=None, max_examples=int(os.environ.get("EXAMPLES", "40"))
+)
+settings.load_profile("wafermock")
 
 # A bound for a server that hangs, in seconds; nothing waits for it as long as all is well.
 PATIENCE = 30

@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from wafermock.conformance.exchange import Arrival, Exchange, Purpose, Received, Sent
 from wafermock.conformance.rule import Bench, Breach, Rule
@@ -16,10 +15,6 @@ from wafermock.mockserver.mock import Mock, Settings
 from wafermock.mockserver.wire import DEFECTS, DELIVERIES, Plan, failure_catalogue, plan
 from wafermock.mockserver.wire.requests import rewritten
 from wafermock.spec import Contract, load_contract
-
-# No test is about time: a machine may be as slow as it likes.
-settings.register_profile("wafermock", deadline=None)
-settings.load_profile("wafermock")
 
 PROFILES = ("documented", "observed")
 

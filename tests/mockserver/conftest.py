@@ -8,16 +8,11 @@ from typing import Any
 
 import ormsgpack
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from wafermock.mockserver.exchange import Answer, Request
 from wafermock.mockserver.mock import Mock, Settings
 from wafermock.spec import Contract, load_contract
-
-# No test is about time: a machine may be as slow as it likes.
-settings.register_profile("wafermock", deadline=None)
-settings.load_profile("wafermock")
 
 MSGPACK = ("application/msgpack", "application/vnd.msgpack", "application/x-msgpack")
 
