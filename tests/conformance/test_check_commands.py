@@ -177,7 +177,7 @@ def test_as_pytest_items(url: str, tmp_path: Path) -> None:
     # Plugins of others that happen to be installed take longer to load than all of this.
     environ = {**os.environ, "KEY": KEY, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(
-        [*command, "-n", "2", "--run-file", "run.json", "-k", "probes"],
+        [*command, "-n", "2", "--run-file", "run.json", "--junitxml", "junit.xml", "-k", "probes"],
         cwd=tmp_path, env=environ, capture_output=True, text=True,
         timeout=PATIENCE, check=False,
     )  # fmt: skip
@@ -185,6 +185,16 @@ def test_as_pytest_items(url: str, tmp_path: Path) -> None:
     assert "CONFORMS" in done.stdout
     run = json.loads((tmp_path / "run.json").read_text())
     assert run["cost"]["requests"] > 60
+    for file in tmp_path.iterdir():
+        assert KEY.encode() not in file.read_bytes(), file
+    # Other plugins write down what tests are given.
+    shown = subprocess.run(
+        [*command, "--setup-show", "-k", "probes-1"],
+        cwd=tmp_path, env=environ, capture_output=True, text=True,
+        timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert "probes-1" in shown.stdout
+    assert KEY not in shown.stdout
     refused = subprocess.run(
         [*command, "-n", "2", "-k", "probes-1-"],
         cwd=tmp_path, env={**environ, "KEY": "another-key"}, capture_output=True, text=True,

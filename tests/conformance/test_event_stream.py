@@ -219,3 +219,12 @@ def test_careless_clients_go_by_lines() -> None:
     assert read_carelessly("data: a\u2028data: \xff".encode("latin-1", "replace")) == (
         "a?data: \ufffd",
     )
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_a_stream_that_was_left_anywhere_shows_no_more_than_it_has(end: bytes) -> None:
+    """Whoever hangs up may have had the half of a line, of a character, of CR LF."""
+    body = end.join((b": hello", b"data: \xe6\xbc\xa2", b"", b"id: 1", b"data: x", b"", b""))
+    for cut in range(len(body)):
+        faults = parse([Arrival(0.0, body[:cut])], whole=False).faults
+        assert {fault.kind for fault in faults} <= {"comment", "id", "unclosed"}, cut

@@ -90,7 +90,9 @@ def parse(arrivals: Iterable[Arrival], *, whole: bool = True) -> Stream:
     meant to go on, and nothing is said of it."""
     parts = [arrival for arrival in arrivals if arrival.data]
     reading = _Reading(_Times(parts))
-    reading.read(b"".join(part.data for part in parts), whole)
+    body = b"".join(part.data for part in parts)
+    # A CR at the end may be the half of CR LF that had come when somebody left.
+    reading.read(body if whole else body.removesuffix(b"\r"), whole)
     return reading.stream()
 
 

@@ -28,7 +28,7 @@ class Sent:
 
     method: str
     target: str
-    headers: Headers = ()
+    headers: Headers = field(default=(), repr=False)  # the key is among them
     body: bytes = b""
     http: str = "1.1"
     chunks: tuple[int, ...] | None = None

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +66,15 @@ class Suite:
 
     # ------------------------------------------------------------------------ what is collected
 
-    def items(self) -> Iterator[tuple[str, Item]]:
-        """Yield what is planned, each with a name: the same ones in every worker."""
+    @cached_property
+    def items(self) -> dict[str, Item]:
+        """What is planned, by a name for each: the same ones in every worker.
+
+        Tests have the names alone: what they have is shown, in reports of other plugins too.
+        """
+        return dict(self._planned())
+
+    def _planned(self) -> Iterator[tuple[str, Item]]:
         order = self.order
         subject = Subject(order.model, order.api_key)
         everything = frozenset(EVERYTHING)
@@ -78,10 +86,10 @@ class Suite:
 
     # ----------------------------------------------------------------------------- what is run
 
-    def run(self, name: str, item: Item) -> list[tuple[str, Shown]]:
+    def run(self, name: str) -> list[tuple[str, Shown]]:
         """Send an item, and judge it; return what is broken, each with its text. Skips where the
         server cannot be asked for it."""
-        course = self.course
+        course, item = self.course, self.items[name]
         lacking = needs(item) & set(unable(course.capabilities))
         if lacking:
             why = "; ".join(f"{n}: {unable(course.capabilities)[n]}" for n in sorted(lacking))
