@@ -15,10 +15,9 @@ from wafermock.reports.run import Run
 from .running import running
 from .server import KEY, KEY_NAME, Place, Server
 
-# How `wafermock check` ends where it has judged (nothing fails, or something does), and where the
-# server answered no more. One that a request has ended is started again, and the run goes on.
-JUDGED = (0, 1)
-UNREACHABLE = 3
+# How `wafermock check` ends where it has judged: nothing fails, something does, or the server
+# answered no more. One that a request has ended is started again, and the run goes on.
+JUDGED = (0, 1, 3)
 MOST_DEATHS = 20
 
 
@@ -46,10 +45,13 @@ def _until_done(server: Server, installed: Path, file: Path, budget: str) -> int
         with running(server, installed) as place:
             code, said = _check(server, place, file, budget, resume=deaths > 0)
             died = place.has_ended()
-        if code in JUDGED:
-            return deaths + died
-        if code != UNREACHABLE or not died or not file.exists() or deaths == MOST_DEATHS:
+        if code not in JUDGED or not file.exists():
             raise CannotJudge(f"{server.name}: exit code {code}\n{said[-3_000:]}")
+        run = result_file.read(file.read_bytes(), server.name)
+        if run.ended_by != "unreachable":
+            return deaths + died
+        if not died or deaths == MOST_DEATHS:
+            raise CannotJudge(f"{server.name} answers no more, {deaths} deaths\n{said[-3_000:]}")
         deaths += 1
 
 
