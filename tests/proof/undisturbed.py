@@ -85,14 +85,12 @@ def rotating(number: int) -> Choice | None:
 def asked(profile: str, count: int, seed: int) -> Iterator[Item]:
     """Yield what a run of so many requests sends: probes, and all that its campaigns make."""
     yield from items(profile).values()
-    facts = {"deterministic": True}
     phases = programme(
         contract_of(profile),
         SUBJECT,
         seed,
         budget("deep", requests=2 * count),  # not all of them can be sent
         supported=SUPPORTED,
-        facts=facts,
     )
     for phase in phases:
         yield from phase.items

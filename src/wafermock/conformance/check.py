@@ -189,11 +189,6 @@ class Course:
             return str(stopped)
         return "done"
 
-    @property
-    def known(self) -> Known:
-        """What was found out of the server."""
-        return Known(self.subject.model, tuple(self.capabilities), dict(self.facts))
-
     async def _programme(self) -> None:
         able = supported(self.capabilities)
         runner = self._runner(supported=able, skip=self.order.skip, shard=self.order.shard)
@@ -203,7 +198,6 @@ class Course:
             self.order.seed,
             self.order.budget,
             supported=able,
-            facts=self.facts,
             spent=FINDING_OUT,
             told=self.told,
         )

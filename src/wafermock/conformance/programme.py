@@ -3,7 +3,6 @@ each a budget gets. The same for the same contract, subject, seed and budget."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any
 
 from wafermock.reports.run import Budget
 from wafermock.spec import Contract
@@ -42,13 +41,12 @@ def programme(
     budget: Budget,
     *,
     supported: frozenset[str],
-    facts: Mapping[str, Any],
     spent: int = 0,
     told: list[LeftOut] | None = None,
 ) -> Iterator[Phase]:
     """Yield the phases of a run, after its capabilities are known. `spent` is how many requests
     those have cost; `told` takes what campaigns leave out."""
-    chosen: list[Item] = list(probes(contract, subject, seed, facts, most=weight(budget)))
+    chosen: list[Item] = list(probes(contract, subject, seed, most=weight(budget)))
     yield Phase("probes", chosen, len(chosen))
     sent = sum(_cost(item) for item in chosen if needs(item) <= supported)
     left = max((budget.requests or UNBOUNDED) - spent - sent, 0)

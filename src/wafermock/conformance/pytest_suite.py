@@ -79,7 +79,7 @@ class Suite:
         subject = Subject(order.model, order.api_key)
         everything = frozenset(EVERYTHING)
         for phase in programme(
-            order.contract, subject, order.seed, order.budget, supported=everything, facts={}
+            order.contract, subject, order.seed, order.budget, supported=everything
         ):
             for number, item in enumerate(phase.items, start=1):
                 yield f"{phase.name}-{number}-{_title(item)}", item

@@ -4,8 +4,7 @@ They plan, and send nothing. `capability_requests` and `repeat_probe` go first: 
 decides what of `probes` is sent (`Planned.needs`), and how it is judged (`Bench.facts`).
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from wafermock.spec import Contract
 
@@ -45,14 +44,13 @@ def probes(
     contract: Contract,
     subject: Subject,
     seed: int = 0,
-    facts: Mapping[str, Any] | None = None,
     *,
     most: int = DEEP,
 ) -> Iterator[Planned | PlannedProbe]:
     """Yield all probes up to a weight, the most telling first.
 
-    The same for the same contract, subject, seed and weight: what was measured of a server
-    (`facts`) changes how rules judge, and not what is asked.
+    The same for the same contract, subject, seed and weight: what was measured of a server changes
+    how rules judge, and not what is asked.
     """
     made = [
         weighted
