@@ -15,6 +15,7 @@ from .contract_options import CONTRACT_OPTIONS, contract_options, fail, load
 
 if TYPE_CHECKING:
     from .conformance.check import Order
+    from .conformance.endpoint import Endpoint
     from .reports.baseline import Baseline
     from .reports.run import Budget, Finding, Run
     from .spec import Contract
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 # Exit codes beside 0 and 1, see reports/summary.py.
 UNREACHABLE = 3
 
-# The key that is sent to a server on this machine when none is given: mocks want one, any.
-ANY_KEY = "any"
 
 RESULT = Path("wafermock-run.json")
 
@@ -146,7 +145,7 @@ def _order(url: str, contract: Contract, options: dict[str, Any]) -> Order:
         contract,
         _budget(options),
         options["model"],
-        api_key(options["api_key_env"], endpoint.host),
+        api_key(options["api_key_env"], endpoint),
         tuple(_header(text) for text in options["header_envs"]),
         options["seed"],
         facts=facts,
@@ -173,14 +172,14 @@ def _budget(options: dict[str, Any]) -> Budget:
     )
 
 
-def api_key(name: str | None, host: str) -> str | None:
-    """Return the key from the environment; on this machine any, where none is named."""
-    if name is None:
-        return ANY_KEY if host in ("localhost", "127.0.0.1", "::1") else None
-    key = os.environ.get(name, "").strip()
-    if not key:
-        fail(f"--api-key-env {name}: the environment has no such variable, or it is empty")
-    return key
+def api_key(name: str | None, endpoint: Endpoint) -> str | None:
+    """Return the key that is sent to an endpoint. Ends with a line where there is none."""
+    from .conformance.endpoint import EndpointError, key_of
+
+    try:
+        return key_of(endpoint, name, os.environ)
+    except EndpointError as error:
+        fail(str(error))
 
 
 def _header(text: str) -> tuple[str, str]:
@@ -371,7 +370,7 @@ def replay(
     given = click.get_current_context().get_parameter_source("profile")
     if given is ParameterSource.DEFAULT:
         sources["profile"] = run.tool.profile
-    key, own = api_key(api_key_env, endpoint.host), tuple(map(_header, header_envs))
+    key, own = api_key(api_key_env, endpoint), tuple(map(_header, header_envs))
     sys.exit(_replayed(findings, endpoint, key, own, load(**sources)))
 
 

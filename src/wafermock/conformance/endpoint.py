@@ -1,14 +1,31 @@
 """The endpoint that is judged: one host, and nobody else is ever spoken to."""
 
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from .exchange import Received
 
+# The key that is sent to a server of this machine when none is named: mocks want one, any.
+ANY_KEY = "any"
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _PORTS = {"http": 80, "https": 443}
 _HTTPS_AND = "an endpoint looks like `https://host` or `http://127.0.0.1:4010/base`"
+
+
+def key_of(endpoint: "Endpoint", name: str | None, environ: Mapping[str, str]) -> str | None:
+    """Return the key in the environment variable `name`. Where none is named: a made-up one for a
+    server of this machine, and none for any other. Raises EndpointError where there is no key."""
+    if name is None:
+        return ANY_KEY if endpoint.host in _LOOPBACK else None
+    key = environ.get(name, "").strip()
+    if not key:
+        raise EndpointError(
+            f"--api-key-env {name}: the environment has no such variable, or it is empty"
+        )
+    return key
 
 
 class EndpointError(ValueError):

@@ -25,7 +25,7 @@ from .beginning import CannotCheck
 from .budgets import BUDGETS
 from .check import Course, Order, named
 from .client import Client
-from .endpoint import Endpoint, EndpointError
+from .endpoint import Endpoint, EndpointError, key_of
 from .exchange import Exchange
 from .joining import join
 from .planned import Subject
@@ -34,8 +34,6 @@ from .programme import programme
 from .runner import Item, Phase, needs
 from .spending import Spending
 from .tally import Shown
-
-ANY_KEY = "any"
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -187,12 +185,9 @@ def _order(config: pytest.Config) -> Order:
         raise pytest.UsageError("say which endpoint to judge: --endpoint http://127.0.0.1:4010")
     try:
         endpoint = Endpoint.at(url)
+        key = key_of(endpoint, config.getoption("--api-key-env"), os.environ)
     except EndpointError as error:
         raise pytest.UsageError(str(error)) from None
-    name = config.getoption("--api-key-env")
-    key = os.environ.get(name, "") if name else ANY_KEY
-    if not key:
-        raise pytest.UsageError(f"--api-key-env {name}: the environment has no such variable")
     try:
         contract = load_contract(config.getoption("--profile"))
     except ValueError as error:

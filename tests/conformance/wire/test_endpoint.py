@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from wafermock.conformance.endpoint import Endpoint, EndpointError
+from wafermock.conformance.endpoint import ANY_KEY, Endpoint, EndpointError, key_of
 from wafermock.conformance.exchange import Received
 
 
@@ -97,3 +97,15 @@ def test_redirects_elsewhere_are_told(status: int, location: str | None, note: s
     assert note in said
     assert bool(note) == bool(said)
     assert "csk-1" not in said
+
+
+def test_the_key_that_is_sent() -> None:
+    """A made-up key is for servers of this machine: it goes to nobody else."""
+    here, there = Endpoint.at("http://127.0.0.1:4010"), Endpoint.at("https://api.example.test")
+    assert key_of(here, None, {}) == ANY_KEY
+    assert key_of(Endpoint.at("http://[::1]:1"), None, {}) == ANY_KEY
+    assert key_of(there, None, {}) is None
+    assert key_of(there, "KEY", {"KEY": " secret "}) == "secret"
+    for environ in ({}, {"KEY": " "}):
+        with pytest.raises(EndpointError, match="--api-key-env KEY"):
+            key_of(there, "KEY", environ)
