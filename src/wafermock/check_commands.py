@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from . import extra
 from .contract_options import CONTRACT_OPTIONS, contract_options, fail, load
+from .reports.summary import UNREACHABLE
 
 if TYPE_CHECKING:
     from .conformance.check import Order
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from .reports.baseline import Baseline
     from .reports.run import Budget, Finding, Run
     from .spec import Contract
-
-# Exit codes beside 0 and 1, see reports/summary.py.
-UNREACHABLE = 3
 
 
 RESULT = Path("wafermock-run.json")

@@ -21,12 +21,12 @@ def budget(
     concurrency: int | None = None,
 ) -> Budget:
     """Return a budget by its name, with what is given in place of its own. Raises KeyError."""
-    given = {
-        "requests": requests,
-        "tokens": tokens,
-        "seconds": seconds,
-        "rate": rate,
-        "concurrency": concurrency,
-    }
-    changes = {key: value for key, value in given.items() if value is not None}
-    return replace(BUDGETS[name], **changes)  # type: ignore[arg-type]
+    known = BUDGETS[name]
+    return replace(
+        known,
+        requests=known.requests if requests is None else requests,
+        tokens=known.tokens if tokens is None else tokens,
+        seconds=known.seconds if seconds is None else seconds,
+        rate=known.rate if rate is None else rate,
+        concurrency=known.concurrency if concurrency is None else concurrency,
+    )

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from wafermock.reports import result_file, text
-from wafermock.reports.run import Run
+from wafermock.reports.run import Capability, Run
 from wafermock.reports.visible import line
 from wafermock.spec import load_contract
 
@@ -29,7 +29,7 @@ from .endpoint import Endpoint, EndpointError, key_of
 from .exchange import Exchange
 from .joining import join
 from .planned import Subject
-from .probes import unable
+from .probes import capability_requests, supported, unable
 from .programme import programme
 from .runner import Item, Phase, needs
 from .spending import Spending
@@ -75,7 +75,9 @@ class Suite:
     def _planned(self) -> Iterator[tuple[str, Item]]:
         order = self.order
         subject = Subject(order.model, order.api_key)
-        everything = frozenset(EVERYTHING)
+        # Items are planned for all capabilities there are, and skipped where the server lacks one.
+        asked = capability_requests(order.contract, subject, order.seed)
+        everything = supported(Capability(planned.purpose.kind, "PASS") for planned in asked)
         for phase in programme(
             order.contract, subject, order.seed, order.budget, supported=everything
         ):
@@ -206,10 +208,3 @@ def _order(config: pytest.Config) -> Order:
         return asyncio.run(named(order))
     except CannotCheck as error:
         pytest.exit(str(error), returncode=3)
-
-
-# Every capability there is: items are planned for all, and skipped where the server lacks one.
-EVERYTHING = (
-    "streams", "tools", "logprobs", "structured outputs", "n", "service tier", "reasoning",
-    "completions", "raw tokens", "gzip", "msgpack", "http2", "models",
-)  # fmt: skip

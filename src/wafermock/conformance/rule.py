@@ -50,6 +50,9 @@ Judge = Callable[[Exchange, Bench], Iterable[Found]]
 ProbeJudge = Callable[[Probe, Bench], Iterable[Found]]
 
 
+_OF_LEVEL: Mapping[Level, State] = {"MUST": "FAIL", "SHOULD": "WARN", "MAY": "INFO"}
+
+
 @dataclass(frozen=True)
 class Rule:
     """A rule and its judge. `probe` names the probe it judges; empty: it judges single exchanges
@@ -70,7 +73,7 @@ class Rule:
     @property
     def state(self) -> State:
         """What a breach of it is, unless the breach says otherwise."""
-        return {"MUST": "FAIL", "SHOULD": "WARN", "MAY": "INFO"}[self.described.level]  # type: ignore[return-value]
+        return _OF_LEVEL[self.described.level]
 
 
 class RuleBook:

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from wafermock.spec.document import read_document
+from wafermock.spec.pointer import format_pointer
 from wafermock.spec.schema import Schema, SchemaSpace
 from wafermock.spec.structure import operations
 
@@ -154,10 +155,7 @@ class Routes:
             raise Problem(400, "the body is nested too deep") from None
         violations = schema.violations(data)
         if violations:
-            places = tuple(
-                "/" + "/".join(str(p).replace("~", "~0").replace("/", "~1") for p in v.location)
-                for v in violations
-            )
+            places = tuple(format_pointer(v.location)[1:] or "/" for v in violations)
             lines = [f"{at}: {v.message}" for at, v in zip(places, violations, strict=True)]
             raise Problem(422, "; ".join(lines), places)
         return data
