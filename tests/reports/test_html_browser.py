@@ -124,6 +124,27 @@ def test_nothing_that_was_sent_runs_or_hides(opened: Any) -> None:
     assert body.strip("\n") == wanted
 
 
+def huge_run() -> Run:
+    """Bodies of 10 MB: of script tags, of bidi marks, of bytes that are no UTF-8."""
+    attack = b"</pre></script><script>document.title='hacked'</script>"
+    pieces = (attack, "\u202e".encode(), b"\xff\x00")
+    return hostile_run(tuple(piece * (10_000_000 // len(piece)) for piece in pieces))
+
+
+def test_bodies_of_10_mb_are_cut_and_run_nothing(opened: Any, written: Any) -> None:
+    page = opened(huge_run)
+    unfold_all(page)
+    assert written(huge_run).stat().st_size < 1_000_000
+    assert "hacked" not in page.title().split("<script>")[0]
+    assert page.locator("script, style").count() == 2
+    body = page.locator("#finding-F-0 .came pre").first.text_content()
+    assert body.strip().startswith("</pre></script><script>document.title='hacked'</script>")
+    shown = page.locator("main").inner_text()
+    assert "\u202e" not in shown
+    marks = page.locator("#finding-F-1 .came pre").first.text_content()
+    assert marks.strip().startswith("\\u202e\\u202e")
+
+
 def test_the_policy_forbids_what_escaping_would_miss(opened: Any, written: Any) -> None:
     """Markup that came into the page all the same would not run, load or send anything."""
     file = written(small_run).with_name("spoilt.html")
