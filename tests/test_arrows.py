@@ -25,6 +25,7 @@ MAY_IMPORT = {
 # The edge of the mock: sockets and HTTP, and the one clock. Everything else in it is pure.
 HTTP = {
     "mockserver/embedded/serving.py",
+    "mockserver/one_write.py",
     "mockserver/record/proxy.py",
     "mockserver/server.py",
     "mockserver/wire/perform.py",

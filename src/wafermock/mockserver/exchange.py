@@ -1,7 +1,9 @@
 """What goes into the pipeline and what comes out of it. No socket in sight."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from .clock import FROZEN_TIME
@@ -68,3 +70,27 @@ class Answer:
     @property
     def body(self) -> bytes:
         return b"".join(self.parts)
+
+    @cached_property
+    def fields(self) -> bytes:
+        """The fields of the header as HTTP/1.1 writes them; those that are decided as the answer
+        goes (see _DECIDED) are to follow. Empty: the answer says such a one itself, has no body, or
+        what cannot be written."""
+        names = {name.lower() for name in self.headers}
+        lines = [f"{name}: {value}" for name, value in self.headers.items()]
+        if (
+            self.status in _NO_BODY
+            or names & _DECIDED
+            or "content-type" not in names
+            or any(_UNWRITABLE.search(line) for line in lines)
+        ):
+            return b""
+        return "\r\n".join([*lines, ""]).encode()
+
+
+# How a message is framed and a connection kept, and what the clock and the server say.
+_DECIDED = frozenset(("connection", "content-length", "date", "server", "transfer-encoding"))
+# RFC 9110, section 6.4.1: these answers never have a body.
+_NO_BODY = (204, 304)
+# Line ends and NUL (RFC 9110, section 5.5), and what has no bytes.
+_UNWRITABLE = re.compile("[\r\n\0\ud800-\udfff]")

@@ -129,7 +129,7 @@ class Mock:
 
     def heard(self, request: Request) -> tuple[Hashable, ...]:
         """Return all of a request that its answer depends on."""
-        headers = tuple(request.headers.get(name) for name in self._heard_headers)
+        headers = tuple(map(request.headers.get, self._heard_headers))
         return (request.method, request.path, request.query, headers, request.body)
 
     def refuse(self, refusal: Refusal, request: Request) -> Answer:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from email.utils import formatdate
 from functools import lru_cache
 from itertools import groupby
@@ -15,6 +15,7 @@ from aiohttp.web_protocol import RequestHandler
 from .clock import Clock, Stopwatch
 from .draws import Draws
 from .exchange import Answer, Request
+from .one_write import one_write
 from .service import Service, Turn
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class HttpServer:
         """Answer a request that came to this socket, or to another one."""
         watch = self.service.clock.stopwatch()
         path, _, query = _target(request.raw_path).partition("?")
-        headers = _headers(request)
+        headers = _headers(request.raw_headers)
         controls = self.control is not None and self.control.serves(path)
         body = await self._body(
             request, lambda: None if controls else Request(request.method, path, query, headers)
@@ -144,6 +145,7 @@ class HttpServer:
         begin = self.service.begin
         turn = begin(asked) if body.early is None else begin(asked, body.early)
         seen = self.control.note(asked, turn) if self.control is not None else None
+        closing = body.refused and _waits_for_leave(request)
         ending = "client gone"
         try:
             if turn.acting:
@@ -151,7 +153,9 @@ class HttpServer:
             elif seen is not None and seen.held is not None:
                 response = await _held(request, turn.answer, seen.held, self.service.clock)
             else:
-                response = await _delivered(request, turn.answer, watch, self.service.clock)
+                response = await _delivered(
+                    request, turn.answer, watch, self.service.clock, closing
+                )
             ending = "complete"
         except _StreamDropped:
             ending = "dropped"
@@ -162,7 +166,7 @@ class HttpServer:
                 seen.end(watch.seconds, ending)
             if ending == "client gone" and turn.answer.streamed:
                 self.service.left(turn.scope)
-        if body.refused and _waits_for_leave(request):
+        if closing:
             # The body will not come (RFC 9110, section 10.1.1): do not linger for it.
             request.content.feed_eof()
             _closing(response)
@@ -231,6 +235,7 @@ def _closing(response: Response) -> Response:
     return response
 
 
+@lru_cache(maxsize=256)
 def _target(raw: str) -> str:
     """Return the path and query of a request target, in one spelling.
 
@@ -253,10 +258,13 @@ def _text(raw: str) -> str:
     )
 
 
-def _headers(request: web.BaseRequest) -> dict[str, str]:
+# A client sends much the same header again and again.
+@lru_cache(maxsize=64)
+def _headers(lines: tuple[tuple[bytes, bytes], ...]) -> Mapping[str, str]:
+    """Return the header by names in lower case; it is shared by all requests that have it."""
     headers: dict[str, str] = {}
-    for name, raw in request.headers.items():
-        key, value = name.lower(), _text(raw)
+    for name, raw in lines:
+        key, value = name.decode("utf-8", "replace").lower(), raw.decode("utf-8", "replace")
         headers[key] = f"{headers[key]}, {value}" if key in headers else value
     return headers
 
@@ -310,15 +318,20 @@ async def _held(
 
 
 async def _delivered(
-    request: web.BaseRequest, answer: Answer, watch: Stopwatch, clock: Clock
+    request: web.BaseRequest, answer: Answer, watch: Stopwatch, clock: Clock, closing: bool
 ) -> web.StreamResponse:
-    """Deliver an answer, or return it ready for delivery. `watch` began with the request."""
+    """Deliver an answer, or return it ready for delivery. `watch` began with the request.
+
+    `closing`: it will be made the last of its connection.
+    """
     if answer.offsets is None or not answer.streamed:
         if answer.offsets is not None:
             await watch.reach(answer.offsets[-1])
         # An unpaced stream goes in one write: one write an event costs twelve times as much.
-        chunked = answer.streamed and request.version >= (1, 1)
-        return _in_one(answer, clock.time(), chunked=chunked)
+        now = clock.time()
+        if not closing and (written := one_write(request, answer, _stamp(int(now)))):
+            return written
+        return _in_one(answer, now, chunked=answer.streamed and request.version >= (1, 1))
     response = web.StreamResponse(status=answer.status, headers=_fields(answer, clock.time()))
     if request.version >= (1, 1):
         response.enable_chunked_encoding()
@@ -342,6 +355,12 @@ def _in_one(answer: Answer, now: float, *, chunked: bool = False) -> web.Respons
 def _fields(answer: Answer, now: float) -> dict[str, str]:
     """Return the header of an answer. Its date is the clock's, so that it repeats too."""
     return {**answer.headers, "date": _date(int(now)), "server": SERVER}
+
+
+@lru_cache(maxsize=16)
+def _stamp(unix: int) -> bytes:
+    """Return what stands in the head of every answer, in bytes."""
+    return f"date: {_date(unix)}\r\nserver: {SERVER}\r\n".encode()
 
 
 @lru_cache(maxsize=16)

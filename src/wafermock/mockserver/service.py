@@ -77,16 +77,16 @@ class Service:
         A path that begins with `/t/NAME` has the scope NAME, and is the path behind it. `early` is
         what `at_head` has settled for the request, if it was asked.
         """
-        moment = Moment(self.clock.time(), self.queue.seconds)
+        time, queued = self.clock.time(), self.queue.seconds
         request, scope = self._scoped(request)
         if self.watch and self.mock.script is not None:
             self._read_script_again(self.mock.script)
         if not self._repeats(request):
-            return self._turn(request, moment, scope, early)
-        key = (*self.mock.heard(request), request.headers.get(HEADER), moment)
+            return self._turn(request, Moment(time, queued), scope, early)
+        key = (*self.mock.heard(request), request.headers.get(HEADER), time, queued)
         turn = self._memory.get(key)
         if turn is None:
-            turn = self._turn(request, moment, scope, None)
+            turn = self._turn(request, Moment(time, queued), scope, None)
             self._memory.put(key, turn, size=_size(key) + _size(turn.answer.parts))
         # The same is said in every scope, but whoever takes note of it wants to know in which.
         return turn if turn.scope == scope else replace(turn, scope=scope)

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from http import HTTPStatus
 
 from aiohttp import web
-from aiohttp.abc import AbstractStreamWriter
 
 from ..clock import Stopwatch
+from ..one_write import Written
 from .plan import Plan
 
 
-class Performed(web.StreamResponse):
-    """Stands for an answer that is on the wire already: aiohttp has nothing to add to it."""
+class Performed(Written):
+    """An answer that is on the wire as its plan wants it."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(status=plan.status)
@@ -26,14 +26,7 @@ class Performed(web.StreamResponse):
 
     @property
     def keep_alive(self) -> bool:
-        """Whether the connection is kept, which aiohttp settles in `prepare`."""
-        return self.plan.ending == "keep" and super().keep_alive is not False
-
-    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        return None
-
-    async def write_eof(self, data: bytes = b"") -> None:
-        return None
+        return self.plan.ending == "keep" and super().keep_alive
 
 
 async def perform(

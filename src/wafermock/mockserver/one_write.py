@@ -1,0 +1,69 @@
+"""An answer that goes out in one write, as the very bytes that aiohttp would send.
+
+aiohttp makes the head of each response anew, which costs as much as all else that an answer takes
+whose words are known. Here its fields are written once, and kept with the answer.
+"""
+
+from functools import lru_cache
+from http import HTTPStatus
+
+from aiohttp import HttpVersion11, hdrs, web
+from aiohttp.abc import AbstractStreamWriter
+
+from .exchange import Answer
+
+
+class Written(web.StreamResponse):
+    """Stands for an answer whose bytes go past aiohttp, which has nothing to add to them."""
+
+    @property
+    def keep_alive(self) -> bool:
+        """Whether the connection is kept, which aiohttp settles in `prepare`."""
+        return self._keep_alive is not False
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        return None
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        return None
+
+
+class OneWrite(Written):
+    """A message that is written as soon as aiohttp sends what a handler has returned."""
+
+    def __init__(self, message: bytes) -> None:
+        # Not the base's: nothing is asked of it beside these three methods.
+        self._message = message
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        await request.writer.write(self._message)
+        return None
+
+
+def one_write(request: web.BaseRequest, answer: Answer, stamp: bytes) -> OneWrite | None:
+    """Return an answer as it goes to a usual request; None: aiohttp has to say how it goes.
+
+    `stamp` holds the fields that are decided as the answer goes, its framing apart.
+    """
+    if (
+        request.version != HttpVersion11
+        or not request.keep_alive
+        or request.method == hdrs.METH_HEAD
+        or not answer.fields
+    ):
+        return None
+    head, body = _status_line(answer.status) + answer.fields + stamp, answer.body
+    if not answer.streamed:
+        return OneWrite(b"%bContent-Length: %d\r\n\r\n%b" % (head, len(body), body))
+    # RFC 9112, section 7.1
+    chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+    return OneWrite(b"%bTransfer-Encoding: chunked\r\n\r\n%b0\r\n\r\n" % (head, chunk))
+
+
+@lru_cache
+def _status_line(status: int) -> bytes:
+    phrase = HTTPStatus(status).phrase if status in _KNOWN else ""
+    return f"HTTP/1.1 {status} {phrase}\r\n".encode()
+
+
+_KNOWN = {status.value for status in HTTPStatus}
