@@ -17,6 +17,7 @@ from .reports.summary import UNREACHABLE
 if TYPE_CHECKING:
     from .conformance.check import Order
     from .conformance.endpoint import Endpoint
+    from .conformance.workers import Workers
     from .reports.baseline import Baseline
     from .reports.run import Budget, Finding, Run
     from .spec import Contract
@@ -229,11 +230,13 @@ def _run(
     order: Order, sources: dict[str, Any], processes: int, before: Run | None, quiet: bool
 ) -> Run:
     import asyncio
+    from contextlib import nullcontext
 
     from .conformance.beginning import CannotCheck
     from .conformance.check import check
     from .conformance.interruption import interruption
     from .conformance.parts import check_in_parts, resume
+    from .conformance.workers import workers
     from .reports.progress import progress
 
     recipe = (
@@ -243,19 +246,22 @@ def _run(
         not sources["bare"],
     )
 
-    async def run() -> Run:
+    async def run(started: Workers | None) -> Run:
         with progress(sys.stderr, os.environ, quiet) as shown, interruption() as interrupted:
             if before is not None:
                 run = await resume(order, before, shown, interrupted)
-            elif processes > 1:
-                run = await check_in_parts(order, recipe, processes, shown, interrupted)
+            elif started is not None:
+                run = await check_in_parts(order, started, shown, interrupted)
             else:
                 run = await check(order, shown, interrupted)
             shown.end(run)
             return run
 
+    in_parts = processes > 1 and before is None
     try:
-        return asyncio.run(run())
+        # Before the event loop, and whatever else starts a thread.
+        with workers(processes, order.contract, recipe) if in_parts else nullcontext() as started:
+            return asyncio.run(run(started))
     except CannotCheck as error:
         fail(str(error), UNREACHABLE)
 

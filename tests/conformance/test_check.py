@@ -11,7 +11,7 @@ from wafermock.conformance.beginning import CannotCheck
 from wafermock.conformance.budgets import BUDGETS, budget
 from wafermock.conformance.check import Order, check
 from wafermock.conformance.endpoint import Endpoint
-from wafermock.conformance.parts import check_in_parts, resumable, resume
+from wafermock.conformance.parts import resumable, resume
 from wafermock.reports import result_file
 from wafermock.reports.run import Run
 from wafermock.spec import load_contract
@@ -123,24 +123,6 @@ def test_going_on_gives_what_one_run_gives(url: str) -> None:
     ]
     assert after.cells == whole.cells
     assert after.cost.requests == whole.cost.requests
-
-
-def test_two_processes_give_what_one_gives(url: str) -> None:
-    whole = run(url, budget=budget("standard", requests=400, concurrency=1))
-    parts = asyncio.run(
-        check_in_parts(
-            order(url, budget=budget("standard", requests=400, concurrency=1)),
-            ("documented", (), (), True),
-            2,
-        )
-    )
-    assert [(v.rule, v.state) for v in parts.verdicts] == [
-        (v.rule, v.state) for v in whole.verdicts
-    ]
-    assert {(c.location, c.kind) for c in parts.cells} <= {
-        (c.location, c.kind) for c in whole.cells
-    }
-    assert parts.cost.requests <= 400
 
 
 def test_nobody_there() -> None:

@@ -182,6 +182,11 @@ def test_how_a_joined_run_ended() -> None:
     assert join([done, done]).ended_by == "done"
     assert join([stopped, done]).ended_by == "interrupted"
     assert join([done, stopped]).ended_by == "interrupted"
+    spent, silent = run(tally(), ended_by="budget"), run(tally(), ended_by="unreachable")
+    assert join([done, spent, done]).ended_by == "budget"
+    assert join([spent, silent]).ended_by == "unreachable"
+    assert join([silent, stopped, spent]).ended_by == "interrupted"
+    assert join([run(tally(), ended_by="a word of another version"), spent]).ended_by == "budget"
     with pytest.raises(ValueError, match="no run"):
         join([])
 

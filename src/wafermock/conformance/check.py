@@ -3,7 +3,7 @@
 import asyncio
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -88,23 +88,30 @@ class Known:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
+def _silent(order: Order) -> None:
+    """Tell nobody."""
+
+
 async def check(
     order: Order,
     progress: Progress | None = None,
     interruption: asyncio.Event | None = None,
     known: Known | None = None,
+    begun: Callable[[Order], None] = _silent,
 ) -> Run:
     """Check an endpoint. Raises CannotCheck where it cannot even begin: nobody answers, no model is
     known, or all is refused as with a wrong key, model or path.
     What stops a run later is told in `Run.ended_by`.
 
     With `known` only the programme is run: somebody else has found out what the server can do.
+    `begun` hears the order as soon as it names a model.
     """
     began = time.time()
     spending = Spending(order.spend or order.budget)
     async with Client(order.endpoint) as client:
         if known is None:
             order = await _named(client, order)
+            begun(order)
         subject = Subject(known.model if known else order.model, order.api_key, order.headers)
         course = Course(order, subject, client, spending, progress)
         if interruption is not None:
@@ -269,7 +276,7 @@ class Course:
                 refusals.append(refusal(exchange))
 
         self.notebook.looking = look
-        await runner.phase(Phase("capabilities", requests, len(requests)))
+        await runner.phase(Phase("capabilities", requests))
         if refusals and all(refusals):
             raise CannotCheck(self.masking.text(
                 f"{self.order.endpoint.url} refuses everything that it was asked, beginning with "
@@ -280,7 +287,7 @@ class Course:
         if repeat is not None:
             seen: list[Exchange] = []
             self.notebook.looking = seen.append
-            await runner.phase(Phase("repetition", [repeat], 1))
+            await runner.phase(Phase("repetition", [repeat]))
             if seen:
                 roles = dict(zip(repeat.requests, seen, strict=True))
                 determinism = judge_determinism(Probe(seen[0].id, repeat.name, roles))

@@ -37,6 +37,7 @@ class Coverage:
 
     def __init__(self, contract: Contract) -> None:
         self._root = contract.document
+        self._followed: dict[Pointer, tuple[Pointer, Any]] = {}
         self._counts: Counter[Key] = Counter(dict.fromkeys(self._all(contract), 0))
         self._seen_at = {key[1]: key for key in self._counts if key[0] == "constraint"}
 
@@ -51,10 +52,8 @@ class Coverage:
         if key := self._seen_at.get(purpose.location):
             self._counts[key] += 1
         if purpose.meant == "valid" and operation.request_schema is not None:
-            for section, pointer, suffix in self._used(
-                operation.request_schema.pointer, exchange.asked, 0
-            ):
-                self._count(section, pointer, suffix)
+            for section, pointer in self._used(operation.request_schema.pointer, exchange.asked, 0):
+                self._count(section, pointer)
         response = operation.response(received.status)
         if response is not None and not exchange.accepted:
             self._count("error response", (*at, "responses", response.status))
@@ -65,14 +64,13 @@ class Coverage:
     def exercised(self) -> tuple[Exercised, ...]:
         return tuple(Exercised(*key, count=count) for key, count in self._counts.items())
 
-    def _count(self, section: str, pointer: Pointer, suffix: str = "") -> None:
-        where = uri_fragment(pointer)
-        for key in self._by_place.get((section, where, suffix), ()):
+    def _count(self, section: str, pointer: Pointer) -> None:
+        for key in self._by_place.get((section, pointer), ()):
             self._counts[key] += 1
 
     def _all(self, contract: Contract) -> Iterator[Key]:
         """Yield what there is to exercise."""
-        self._by_place: dict[Key, list[Key]] = {}
+        self._by_place: dict[tuple[str, Pointer], list[Key]] = {}
         for operation in contract.operations:
             yield self._known("operation", _at(operation), operation.name)
             for status in operation.responses:
@@ -86,9 +84,9 @@ class Coverage:
         for shape in SHAPES:
             yield ("stream shape", "", shape)
 
-    def _known(self, section: str, pointer: Pointer, name: str, suffix: str = "") -> Key:
+    def _known(self, section: str, pointer: Pointer, name: str) -> Key:
         key = (section, uri_fragment(pointer), name)
-        self._by_place.setdefault((section, key[1], suffix), []).append(key)
+        self._by_place.setdefault((section, pointer), []).append(key)
         return key
 
     def _declared(self, at: Pointer, name: str, seen: set[Pointer], depth: int) -> Iterator[Key]:
@@ -99,8 +97,7 @@ class Coverage:
         seen.add(at)
         for index, value in enumerate(node.get("enum", ())):
             if value is not None:
-                where = (*at, "enum", index)
-                yield self._known("enum value", where, f"{name} = {value}", "")
+                yield self._known("enum value", (*at, "enum", str(index)), f"{name} = {value}")
         for keyword in CONSTRAINTS:
             if keyword in node:
                 title = f"{name}: {keyword} {node[keyword]}"
@@ -111,28 +108,28 @@ class Coverage:
             yield from self._declared((*at, "properties", key), inner, seen, depth + 1)
         for keyword in ("anyOf", "oneOf", "allOf"):
             for index, _ in enumerate(node.get(keyword, ())):
-                yield from self._declared((*at, keyword, index), name, seen, depth + 1)
+                yield from self._declared((*at, keyword, str(index)), name, seen, depth + 1)
         if isinstance(node.get("items"), dict):
             yield from self._declared((*at, "items"), f"{name}[]", seen, depth + 1)
 
-    def _used(self, at: Pointer, value: Any, depth: int) -> Iterator[tuple[str, Pointer, str]]:
+    def _used(self, at: Pointer, value: Any, depth: int) -> Iterator[tuple[str, Pointer]]:
         """Yield what a value exercises of a schema; of alternatives those that its type fits."""
         at, node = self._follow(at)
         if not isinstance(node, dict) or depth > _DEPTH:
             return
         for index, allowed in enumerate(node.get("enum", ())):
             if allowed == value and isinstance(allowed, bool) == isinstance(value, bool):
-                yield "enum value", (*at, "enum", index), ""
+                yield "enum value", (*at, "enum", str(index))
         if isinstance(value, dict):
             for key in value.keys() & node.get("properties", {}).keys():
-                yield "property", (*at, "properties", key), ""
+                yield "property", (*at, "properties", key)
                 yield from self._used((*at, "properties", key), value[key], depth + 1)
         if isinstance(value, list) and isinstance(node.get("items"), dict):
             for item in value[:_DEPTH]:
                 yield from self._used((*at, "items"), item, depth + 1)
         for keyword in ("anyOf", "oneOf", "allOf"):
             for index, _ in enumerate(node.get(keyword, ())):
-                inner = (*at, keyword, index)
+                inner = (*at, keyword, str(index))
                 if keyword == "allOf" or self._fits(inner, value):
                     yield from self._used(inner, value, depth + 1)
 
@@ -154,6 +151,12 @@ class Coverage:
 
     def _follow(self, at: Pointer) -> tuple[Pointer, Any]:
         """Follow references; return where a schema really stands, and its node."""
+        found = self._followed.get(at)
+        if found is None:
+            found = self._followed[at] = self._lead(at)
+        return found
+
+    def _lead(self, at: Pointer) -> tuple[Pointer, Any]:
         node = resolve(self._root, at)
         for _ in range(_DEPTH):
             if not (isinstance(node, dict) and isinstance(node.get("$ref"), str)):

@@ -36,7 +36,11 @@ class Sent:
     leave_after: int | None = None
 
     def header(self, name: str) -> str | None:
-        return _header(self.headers, name)
+        return self._values.get(name.lower())
+
+    @cached_property
+    def _values(self) -> Mapping[str, str]:
+        return _by_name(self.headers)
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,11 @@ class Received:
 
     def header(self, name: str) -> str | None:
         """Return a header's value, joined with a comma where it stands several times."""
-        return _header(self.headers, name)
+        return self._values.get(name.lower())
+
+    @cached_property
+    def _values(self) -> Mapping[str, str]:
+        return _by_name(self.headers)
 
     @cached_property
     def raw(self) -> bytes:
@@ -196,6 +204,10 @@ class Decoded:
         return self.stream is not None
 
 
-def _header(headers: Headers, name: str) -> str | None:
-    values = [value for key, value in headers if key.lower() == name.lower()]
-    return ", ".join(values) if values else None
+def _by_name(headers: Headers) -> dict[str, str]:
+    """Return the values of headers by their names in lower case, joined where there are several."""
+    values: dict[str, str] = {}
+    for name, value in headers:
+        key = name.lower()
+        values[key] = f"{values[key]}, {value}" if key in values else value
+    return values

@@ -11,11 +11,13 @@ from .timings import joined
 
 # What a part of a run said of a rule counts for less than what another saw.
 _UNJUDGED: tuple[State, ...] = ("NOT RUN", "UNSUPPORTED")
+# How a part may end, the worst last: what somebody has stopped tells least of the server.
+_ENDINGS = {"done": 0, "budget": 1, "unreachable": 2, "interrupted": 3}
 
 
 def join(runs: Sequence[Run]) -> Run:
-    """Join parts of a run, in their order. What they share is taken from the first, how it ended
-    from the last. Raises ValueError without any."""
+    """Join parts of a run, in their order. What they share is taken from the first; it ended as
+    the part that ended worst. Raises ValueError without any."""
     if not runs:
         raise ValueError("there is no run to join")
     findings = numbered(finding for run in runs for finding in run.findings)
@@ -26,7 +28,6 @@ def join(runs: Sequence[Run]) -> Run:
         replace(_verdict(each), findings=tuple(of_rule.get(each[0].rule, ())))
         for each in zip(*(run.verdicts for run in runs), strict=True)
     ]
-    ended = {run.ended_by for run in runs[:-1]} - {"done"}
     return replace(
         runs[0],
         cost=Cost(
@@ -40,7 +41,7 @@ def join(runs: Sequence[Run]) -> Run:
         cells=_cells(runs),
         timings=joined(run.timings for run in runs),
         coverage=_coverage(runs),
-        ended_by=min(ended) if ended else runs[-1].ended_by,
+        ended_by=max((run.ended_by for run in runs), key=lambda word: _ENDINGS.get(word, 0)),
         notes=tuple(dict.fromkeys(note for run in runs for note in run.notes)),
         settings={**runs[0].settings, **runs[-1].settings},
     )

@@ -20,9 +20,10 @@ def once(find: Callable[[Exchange], T]) -> Callable[[Exchange], T]:
     @wraps(find)
     def found(exchange: Exchange) -> T:
         kept: dict[str, Any] = exchange.__dict__
-        if key not in kept:
-            kept[key] = find(exchange)
-        value: T = kept[key]
+        try:
+            value: T = kept[key]
+        except KeyError:
+            value = kept[key] = find(exchange)
         return value
 
     return found

@@ -1,86 +1,105 @@
 """A run in parts: several processes share one programme, or one run goes on where another ended."""
 
 import asyncio
-import contextlib
-import multiprocessing
-import signal
-import threading
-from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from wafermock.reports.run import Budget, Run
-from wafermock.spec import load_contract
 
 from .check import Known, Order, check
 from .joining import join
 from .notebook import Progress
 from .runner import Shard
+from .workers import Workers
 
-
-@dataclass(frozen=True)
-class Part:
-    """What another process needs to run its part: an order in which the contract is a recipe, the
-    arguments of `load_contract`."""
-
-    order: Mapping[str, Any]
-    contract: tuple[str, tuple[str, ...], tuple[str, ...], bool]
-    known: Known
+# What workers are told of an order; they have the contract, and the rules.
+_SENT = ("endpoint", "budget", "model", "api_key", "headers", "seed", "facts", "examples")
 
 
 async def check_in_parts(
     order: Order,
-    contract: tuple[str, tuple[str, ...], tuple[str, ...], bool],
-    processes: int,
+    workers: Workers,
     progress: Progress | None = None,
     interruption: asyncio.Event | None = None,
 ) -> Run:
-    """Check an endpoint with several processes: one finds out what the server can do, each sends
-    its share of the programme, and the whole is one run. Raises CannotCheck."""
-    first = await check(replace(order, find_out_only=True), progress, interruption)
+    """Check an endpoint with several processes: this one finds out what the server can do, while
+    the workers plan; each then sends its share of the programme, and the whole is one run.
+
+    A worker that is gone takes its share with it: the run tells, and counts as interrupted.
+    Raises CannotCheck.
+    """
+    count = len(workers.each)
+
+    def plan(named: Order) -> None:
+        workers.plan([_part(named, index, count) for index in range(count)])
+
+    first = await check(replace(order, find_out_only=True), progress, interruption, begun=plan)
     if first.ended_by != "done":
         return first
-    known = known_of(first)
-    budget = _shared(order.budget, first, processes)
-    context = multiprocessing.get_context("spawn")
-    said = context.SimpleQueue()
-    listening = threading.Thread(target=_listen, args=(said, progress), daemon=True)
-    listening.start()
-    parts = [
-        Part(
-            {
-                "endpoint": order.endpoint,
-                "budget": order.budget,
-                "model": order.model,
-                "api_key": order.api_key,
-                "headers": order.headers,
-                "seed": order.seed,
-                "facts": order.facts,
-                "examples": order.examples,
-                "spend": budget,
-                "shard": Shard(index, processes),
-                "prefix": f"{index + 1}-",
-            },
-            contract,
-            known,
-        )
-        for index in range(processes)
-    ]
-    loop = asyncio.get_running_loop()
-    with ProcessPoolExecutor(
-        processes, mp_context=context, initializer=_begin, initargs=(said,)
-    ) as pool:
-        runs = await asyncio.gather(*(loop.run_in_executor(pool, _run, part) for part in parts))
-    said.put(None)
-    listening.join()
+    workers.begin(known_of(first), _shared(order.budget, first, count))
+    stopping = asyncio.create_task(_stop(workers, interruption)) if interruption else None
+    try:
+        await asyncio.to_thread(workers.hear, progress, first.cost.tokens)
+    except BaseException:
+        workers.end()  # there is nothing to be heard any more, and the thread ends
+        raise
+    finally:
+        if stopping:
+            stopping.cancel()
+    runs = [worker.run for worker in workers.each if worker.run is not None]
+    if lost := tuple(worker.lost for worker in workers.each if worker.lost):
+        return _whole(order, first, runs, lost)
+    for index in range(count):
+        runs[index] = await _to_its_end(order, first, runs, index, interruption)
+    return _whole(order, first, runs)
+
+
+async def _stop(workers: Workers, interruption: asyncio.Event) -> None:
+    await interruption.wait()
+    workers.stop()
+
+
+def _part(order: Order, index: int, count: int) -> Mapping[str, Any]:
+    """Return the order of one part, as a worker takes it."""
+    fields = {name: getattr(order, name) for name in _SENT}
+    rules = frozenset(rule.id for rule in order.rules)
+    return {**fields, "rules": rules, "shard": Shard(index, count), "prefix": f"{index + 1}-"}
+
+
+async def _to_its_end(
+    order: Order, first: Run, runs: Sequence[Run], index: int, interruption: asyncio.Event | None
+) -> Run:
+    """Go on with a part that has spent its share of the budget, if others have left some of theirs.
+
+    It is no more than a few requests, which parts need more or fewer of: nobody is shown them.
+    """
+    run, left = runs[index], _left(order.budget, _whole(order, first, runs))
+    if run.ended_by != "budget":
+        return run
+    order = replace(
+        order,
+        skip=run.settings["position"],
+        shard=Shard(index, len(runs)),
+        prefix=f"{index + 1}r-",
+        spend=left,
+    )
+    after = await check(order, None, interruption, known_of(first))
+    return replace(join([run, after]), ended_by=after.ended_by)
+
+
+def _whole(order: Order, first: Run, runs: Sequence[Run], lost: tuple[str, ...] = ()) -> Run:
+    """Make one run of what was found out first, and of the parts. `lost` are notes on others."""
     whole = join([first, *runs])
-    longest = first.cost.seconds + max(run.cost.seconds for run in runs)
-    position = min(run.settings["position"] for run in runs)
+    longest = first.cost.seconds + max((run.cost.seconds for run in runs), default=0.0)
+    # What a part has sent that did not report is sent again by whoever goes on.
+    position = min(run.settings["position"] for run in ([first] if lost else runs))
     return replace(
         whole,
         budget=order.budget,
         cost=replace(whole.cost, seconds=longest),
+        ended_by="interrupted" if lost else whole.ended_by,
+        notes=(*whole.notes, *lost),
         settings={**whole.settings, "position": position},
     )
 
@@ -149,54 +168,3 @@ def _shared(budget: Budget, first: Run, processes: int) -> Budget:
         tokens=None if left.tokens is None else left.tokens // processes,
         rate=None if left.rate is None else left.rate / processes,
     )
-
-
-# ----------------------------------------------------------------------- in the other process
-
-_said: Any = None
-
-
-def _begin(said: Any) -> None:
-    global _said
-    _said = said
-
-
-def _run(part: Part) -> Run:
-    profile, documents, overlays, corrected = part.contract
-    contract = load_contract(profile, documents, overlays, corrected=corrected)
-    order = Order(contract=contract, **part.order)
-
-    async def go() -> Run:
-        interruption = asyncio.Event()
-        with contextlib.suppress(NotImplementedError):  # Windows
-            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interruption.set)
-        return await check(order, _Telling(), interruption, part.known)
-
-    return asyncio.run(go())
-
-
-class _Telling:
-    """Tells the first process how the part goes."""
-
-    def start(self, url: str, budget: Budget, rules: int) -> None: ...
-
-    def phase(self, name: str, total: int | None) -> None: ...
-
-    def advance(self, exchanges: int, tokens: int) -> None:
-        _said.put(("advance", exchanges, tokens))
-
-    def decided(self, rule: str, state: str) -> None:
-        _said.put(("decided", rule, state))
-
-    def finding(self, rule: str, state: str, text: str) -> None:
-        _said.put(("finding", rule, state, text))
-
-    def note(self, text: str) -> None:
-        _said.put(("note", text))
-
-
-def _listen(said: Any, progress: Progress | None) -> None:
-    """Pass on what the parts tell, until nobody tells any more."""
-    while (told := said.get()) is not None:
-        if progress:
-            getattr(progress, told[0])(*told[1:])

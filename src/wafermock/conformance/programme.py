@@ -7,7 +7,8 @@ from itertools import islice
 from wafermock.reports.run import Budget
 from wafermock.spec import Contract
 
-from .campaigns import CAMPAIGNS, LeftOut
+from .campaigns import CAMPAIGNS, Generated, LeftOut
+from .campaigns.possible import possible, sides_of
 from .planned import Planned, Subject
 from .probes import DEEP, QUICK, STANDARD, probes
 from .runner import Item, Phase, needs
@@ -47,24 +48,30 @@ def programme(
     """Yield the phases of a run, after its capabilities are known. `spent` is how many requests
     those have cost; `told` takes what campaigns leave out."""
     chosen: list[Item] = list(probes(contract, subject, seed, most=weight(budget)))
-    yield Phase("probes", chosen, len(chosen))
+    yield Phase("probes", chosen)
     sent = sum(_cost(item) for item in chosen if needs(item) <= supported)
     left = max((budget.requests or UNBOUNDED) - spent - sent, 0)
     tell = told.append if told is not None else _silent
     if left < LEAST:
-        made = CAMPAIGNS[LAST](contract, subject, seed, left // 2, tell)
-        yield Phase(LAST, made, left // 2)
+        yield Phase(LAST, Generated(contract, subject, seed, left // 2, tell))
         return
     left -= round(left * KEPT)
     examples = list(CAMPAIGNS["examples"](contract, subject, seed, None, tell))
-    yield Phase("examples", examples, len(examples))
+    yield Phase("examples", examples)
     left = rest = max(left - len(examples), 0)
     for name, share in SHARES.items():
         count = round(left * share)
         plans = list(islice(CAMPAIGNS[name](contract, subject, seed, count, tell), count))
         rest -= len(plans)
-        yield Phase(name, plans, len(plans))
-    yield Phase(LAST, CAMPAIGNS[LAST](contract, subject, seed, rest, tell), rest)
+        yield Phase(name, plans)
+    yield Phase(LAST, Generated(contract, subject, seed, rest, tell))
+
+
+def plan_ahead(contract: Contract, model: str) -> None:
+    """Do beforehand what a programme takes longest for, and keep it for `programme`: it is the
+    same whatever the server can do."""
+    for scene in possible(contract, model):
+        sides_of(scene)
 
 
 def _silent(left_out: LeftOut) -> None:

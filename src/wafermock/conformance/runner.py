@@ -5,8 +5,9 @@ that a run repeats.
 """
 
 import asyncio
+import hashlib
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,11 +28,11 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Phase:
-    """A part of the programme: its name for people, what is sent in it, and how much that is."""
+    """A part of the programme: its name for people, and what is sent in it. An item may be made
+    when it is taken: one that is another run's costs nothing."""
 
     name: str
-    items: Iterable[Item]
-    total: int | None = None
+    items: Sequence[Item]
 
 
 # What is on its way, in the order in which it was planned: position, item, and its exchanges.
@@ -61,13 +62,17 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True)
 class Shard:
-    """Which part of the programme is this run's: every `of`-th item, from the `index`-th on."""
+    """Which part of the programme is this run's: one of every `of` items in a row. Which one
+    changes from row to row, the same way in every process: a programme has what costs most at
+    regular intervals, and that is to be shared as well."""
 
     index: int = 0
     of: int = 1
 
     def takes(self, position: int) -> bool:
-        return position % self.of == self.index
+        row, place = divmod(position, self.of)
+        turn = hashlib.blake2b(row.to_bytes(8, "big"), digest_size=8).digest()
+        return (place + int.from_bytes(turn, "big")) % self.of == self.index
 
 
 class Runner:
@@ -102,7 +107,7 @@ class Runner:
 
     async def phase(self, phase: Phase) -> None:
         """Run one phase. Raises Stopped; what was on its way is judged first."""
-        self._watcher.phase(phase.name, phase.total)
+        self._watcher.phase(phase.name, len(phase.items))
         waiting: _Waiting = deque()
         stopped = None
         try:
@@ -132,12 +137,13 @@ class Runner:
             self.position = min([self.position, *self._unanswered])
             raise stopped
 
-    def _mine(self, items: Iterable[Item]) -> Iterator[Item]:
+    def _mine(self, items: Sequence[Item]) -> Iterator[Item]:
         """Yield the items that are this run's to send, and that the server can be asked for."""
-        for item in items:
+        for index in range(len(items)):
             position, self.position = self.position, self.position + 1
             if position < self._skip or not self._shard.takes(position):
                 continue
+            item = items[index]
             if needs(item) <= self.supported:
                 yield item
 

@@ -110,7 +110,9 @@ class Tally:
     def _count(
         self, rule: Rule, found: Iterable[Breach | Unsupported], exchanges: tuple[Exchange, ...]
     ) -> list[Shown]:
-        count = self.counts.setdefault(rule.id, Count())
+        count = self.counts.get(rule.id)
+        if count is None:
+            count = self.counts[rule.id] = Count()
         shown: list[Shown] = []
         for item in found:
             if isinstance(item, Unsupported):

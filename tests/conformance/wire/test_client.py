@@ -2,6 +2,7 @@
 
 import asyncio
 import struct
+from dataclasses import replace
 from socket import SO_LINGER, SOL_SOCKET
 
 import pytest
@@ -64,22 +65,28 @@ async def test_as_many_connections_as_requests_at_a_time(serve: Serve) -> None:
     assert raw.connections == 4
 
 
-async def test_arrivals_come_one_by_one(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    go_on = asyncio.Event()
-
-    async def streaming(reader: Reader, writer: Writer) -> None:
-        await request_of(reader)
-        writer.write(CHUNKED + b"3\r\none\r\n")
-        await go_on.wait()
-        writer.write(b"3\r\ntwo\r\n3\r\n333\r\n0\r\n\r\n")
-        await reader.read()
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Set when the client has read something of an answer."""
+    event = asyncio.Event()
 
     class Telling(AnswerReader):
         def feed(self, data: bytes, at: float) -> None:
             super().feed(data, at)
-            go_on.set()
+            event.set()
 
     monkeypatch.setattr("wafermock.conformance.http1.AnswerReader", Telling)
+    return event
+
+
+async def test_arrivals_come_one_by_one(serve: Serve, heard: asyncio.Event) -> None:
+    async def streaming(reader: Reader, writer: Writer) -> None:
+        await request_of(reader)
+        writer.write(CHUNKED + b"3\r\none\r\n")
+        await heard.wait()
+        writer.write(b"3\r\ntwo\r\n3\r\n333\r\n0\r\n\r\n")
+        await reader.read()
+
     raw = await serve(streaming)
     async with raw.client() as client:
         received = await client.send(GET)
@@ -111,11 +118,13 @@ async def test_endings(
     assert bool(fault) == bool(received.framing_fault)
 
 
-async def test_junk_behind_the_last_answer_is_seen_when_the_server_closes(serve: Serve) -> None:
+async def test_junk_behind_the_last_answer_is_seen_when_the_server_closes(
+    serve: Serve, heard: asyncio.Event
+) -> None:
     async def late(reader: Reader, writer: Writer) -> None:
         await request_of(reader)
         writer.write(OK + b"Connection: close\r\nContent-Length: 5\r\n\r\nhello")
-        await asyncio.sleep(0.02)
+        await heard.wait()
         writer.write(b"late")
 
     raw = await serve(late)
@@ -234,7 +243,7 @@ async def drip(reader: Reader, writer: Writer) -> None:
     while True:
         writer.write(b"4\r\ndrip\r\n")
         await writer.drain()
-        await asyncio.sleep(0.002)
+        await asyncio.sleep(0)  # the client reads in the same loop
 
 
 async def test_a_body_without_end_is_timed_as_a_whole(serve: Serve) -> None:
@@ -247,7 +256,7 @@ async def test_a_body_without_end_is_timed_as_a_whole(serve: Serve) -> None:
 
 async def test_a_body_without_end_is_bounded(serve: Serve) -> None:
     raw = await serve(drip)
-    async with raw.client(Patience(body=40)) as client:
+    async with raw.client(replace(LONG, body=40)) as client:
         received = await client.send(POST)
     assert received.ended == "overlong"
     assert 40 < len(received.raw) < 1_000
@@ -280,12 +289,11 @@ async def test_who_leaves_leaves_though_the_answer_is_whole(serve: Serve) -> Non
     assert raw.connections == 2
 
 
-async def test_a_connection_that_breaks(serve: Serve) -> None:
+async def test_a_connection_that_breaks(serve: Serve, heard: asyncio.Event) -> None:
     async def reset(reader: Reader, writer: Writer) -> None:
         await request_of(reader)
         writer.write(OK + b"\r\nhel")
-        await writer.drain()
-        await asyncio.sleep(0.02)
+        await heard.wait()  # a reset throws away what has not been read
         writer.get_extra_info("socket").setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
         writer.transport.abort()
 
@@ -296,10 +304,11 @@ async def test_a_connection_that_breaks(serve: Serve) -> None:
     assert "the connection broke" in received.framing_fault
 
 
-@pytest.mark.parametrize("pause", [0, 0.02])
-async def test_a_server_that_hangs_up_at_once(serve: Serve, pause: float) -> None:
+@pytest.mark.parametrize("is_asked", [False, True])
+async def test_a_server_that_hangs_up_at_once(serve: Serve, is_asked: bool) -> None:
     async def closing(reader: Reader, writer: Writer) -> None:
-        await asyncio.sleep(pause)
+        if is_asked:
+            await request_of(reader)
 
     raw = await serve(closing)
     async with raw.client() as client:
@@ -319,7 +328,9 @@ async def test_a_server_that_answers_before_it_is_asked(serve: Serve) -> None:
             assert (received.status, received.raw) == (503, b"full")
     # The same where the answer is there before the request is written.
     connection = await connect("localhost", raw.port, None)
-    await asyncio.sleep(0.05)
+    async with asyncio.timeout(20):
+        while not connection.closed:  # noqa: ASYNC110  (nobody would set an event)
+            await asyncio.sleep(0)
     received = await connection.exchange(GET, b"GET / HTTP/1.1\r\n\r\n", LONG)
     assert (received.status, received.raw, received.framing_fault) == (503, b"full", "")
 
@@ -346,7 +357,8 @@ async def test_expect_continue(serve: Serve) -> None:
     async def asking(reader: Reader, writer: Writer) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         assert b"\r\nExpect: 100-continue\r\n" in head
-        await asyncio.sleep(0.02)
+        for _ in range(100):  # turns of the loop that the client runs in too
+            await asyncio.sleep(0)
         assert not reader._buffer  # type: ignore[attr-defined]  # nothing is sent unasked
         writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         assert await reader.readexactly(4) == b"body"
@@ -398,7 +410,7 @@ async def test_an_answer_before_the_body_has_gone_out(serve: Serve, closes: bool
         writer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig")
         await writer.drain()
         if not closes:
-            await asyncio.sleep(20)
+            await asyncio.Event().wait()
 
     raw = await serve(refusing)
     async with raw.client() as client:
@@ -408,7 +420,7 @@ async def test_an_answer_before_the_body_has_gone_out(serve: Serve, closes: bool
 
 async def test_a_body_that_nobody_takes(serve: Serve) -> None:
     async def ignoring(reader: Reader, writer: Writer) -> None:
-        await asyncio.sleep(20)
+        await asyncio.Event().wait()
 
     raw = await serve(ignoring)
     async with raw.client(short("between")) as client:

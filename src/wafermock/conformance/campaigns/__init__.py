@@ -6,13 +6,14 @@ Every campaign is an iterator of `Planned`; it sends nothing.
 from .boundaries import boundaries
 from .campaign import CAMPAIGNS, Campaign, LeftOut
 from .examples import examples
-from .generated import generated
+from .generated import Generated, generated
 from .invalid import invalid
 from .mutations import mutations
 
 __all__ = [
     "CAMPAIGNS",
     "Campaign",
+    "Generated",
     "LeftOut",
     "boundaries",
     "examples",

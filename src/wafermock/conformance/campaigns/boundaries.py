@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from wafermock.spec import Contract
 from wafermock.spec.pointer import Pointer, format_pointer
 
-from ..generation.asked import Asked, asked_sides
-from ..generation.headers import HeaderSide, header_sides
+from ..generation.asked import Asked
+from ..generation.headers import HeaderSide
 from ..generation.scene import Scene
 from ..generation.sides import LeftOut as LeftOutSide
 from ..planned import Planned, Subject, plan
 from .ordering import at_most, spread
-from .possible import possible
+from .possible import possible, sides_of
 from .telling import REFUSED, LeftOut, Tell, silent
 
 CAMPAIGN = "boundaries"
@@ -32,7 +32,7 @@ def boundaries(
     Kinds of constraint take turns, so that few requests see all kinds; what costs much comes last.
     The seed changes nothing. `tell` hears what is left out.
     """
-    asked = possible(contract, subject, CAMPAIGN, tell)
+    asked = possible(contract, subject.model, CAMPAIGN, tell)
     found = [item for scene in asked for item in _both(scene, tell)]
     cheap = [item for item in found if _cost(item) <= COSTLY]
     costly = [item for item in found if _cost(item) > COSTLY]
@@ -43,7 +43,7 @@ def boundaries(
 def _both(scene: Scene, tell: Tell) -> Iterator[Asked | HeaderSide]:
     """Yield every valid side, and the first invalid one of each constraint."""
     broken: set[Pointer] = set()
-    for item in (*asked_sides(scene), *header_sides(scene)):
+    for item in sides_of(scene):
         if isinstance(item, LeftOutSide):
             tell(LeftOut(format_pointer(item.at), f"boundary: {item.kind}", item.why))
         elif item.side.valid:

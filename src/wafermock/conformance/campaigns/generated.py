@@ -1,14 +1,14 @@
 """The campaign of generated requests: valid, likely, and different from each other."""
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 from wafermock.spec import Contract
 
 from ..generation.likely_requests import likely_request, seeded_request
 from ..generation.scene import Scene
 from ..planned import Planned, Subject, plan
-from .ordering import at_most
 from .possible import possible
 from .telling import Tell, silent
 
@@ -21,6 +21,44 @@ CAMPAIGN = "generated"
 TURN = 4
 
 
+class Generated(Sequence[Planned]):
+    """The first `count` likely requests. Each depends on the seed and its number alone, and is
+    made when it is taken.
+
+    The shares of streams, tools, structured outputs and of every parameter: generation/shares.py.
+    `tell` hears of operations for which no request can be made.
+    """
+
+    def __init__(
+        self,
+        contract: Contract,
+        subject: Subject,
+        seed: int,
+        count: int,
+        tell: Tell = silent,
+    ) -> None:
+        self._asked = possible(contract, subject.model, CAMPAIGN, tell)
+        self._subject = subject
+        self._seed = seed
+        self._count = count if self._asked else 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, number: int) -> Planned: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Planned]: ...
+
+    def __getitem__(self, number: int | slice) -> Planned | list[Planned]:
+        if isinstance(number, slice):
+            return [self[each] for each in range(self._count)[number]]
+        number = range(self._count)[number]
+        scene = self._asked[turn_of(number, len(self._asked))]
+        body = seeded_request(scene, self._seed, number)
+        return _planned(scene, self._subject, body, {"seed": self._seed, "number": number})
+
+
 def generated(
     contract: Contract,
     subject: Subject,
@@ -28,21 +66,8 @@ def generated(
     count: int | None = None,
     tell: Tell = silent,
 ) -> Iterator[Planned]:
-    """Plan likely requests without end: each depends on the seed and its number alone.
-
-    The shares of streams, tools, structured outputs and of every parameter: generation/shares.py.
-    `tell` hears of operations for which no request can be made.
-    """
-    return at_most(_generated(possible(contract, subject, CAMPAIGN, tell), subject, seed), count)
-
-
-def _generated(asked: list[Scene], subject: Subject, seed: int) -> Iterator[Planned]:
-    number = 0
-    while asked:
-        scene = asked[turn_of(number, len(asked))]
-        body = seeded_request(scene, seed, number)
-        yield _planned(scene, subject, body, {"seed": seed, "number": number})
-        number += 1
+    """Plan likely requests, one after the other, without end: see `Generated`."""
+    return iter(Generated(contract, subject, seed, sys.maxsize if count is None else count, tell))
 
 
 def generated_plans(scene: Scene, subject: Subject) -> "SearchStrategy[Planned]":

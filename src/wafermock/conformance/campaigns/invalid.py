@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from wafermock.spec import Contract
 from wafermock.spec.pointer import format_pointer
 
-from ..generation.asked import Asked, asked_sides, broken_in
-from ..generation.headers import HeaderSide, header_sides
+from ..generation.asked import Asked, broken_in
+from ..generation.headers import HeaderSide
 from ..generation.likely_requests import seeded_request
 from ..generation.sides import LeftOut as LeftOutSide
 from ..planned import Planned, Subject
 from .boundaries import planned
 from .ordering import at_most, spread
-from .possible import possible
+from .possible import possible, sides_of
 from .telling import LeftOut, Tell, silent
 
 CAMPAIGN = "invalid"
@@ -36,8 +36,8 @@ def invalid(
     is left out.
     """
     ways: dict[str, list[Asked | HeaderSide]] = {}
-    for scene in possible(contract, subject, CAMPAIGN, tell):
-        for item in (*asked_sides(scene), *header_sides(scene)):
+    for scene in possible(contract, subject.model, CAMPAIGN, tell):
+        for item in sides_of(scene):
             if isinstance(item, LeftOutSide):
                 tell(LeftOut(format_pointer(item.at), item.kind, item.why))
             elif not item.side.valid:

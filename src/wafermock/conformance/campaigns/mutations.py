@@ -46,7 +46,7 @@ def mutations(
 
     `tell` hears of operations for which no request can be made.
     """
-    asked = possible(contract, subject, CAMPAIGN, tell)
+    asked = possible(contract, subject.model, CAMPAIGN, tell)
     pairs = [(scene, mutation) for scene in asked for mutation in _mutations(scene)]
     return at_most(_rounds(pairs, subject, seed), count)
 

@@ -40,7 +40,7 @@ def broken_in(asked: Asked, body: Mapping[str, Any]) -> Asked | None:
         if not isinstance(asked.base, dict):
             return None
         changed = mended(scene, {**base, first[0]: asked.base[first[0]]}, first)
-        if changed is None or scene.problem(changed):
+        if changed is None or scene.violation(changed):
             return None
         base = changed
         broken = put(base, asked.path, value_at(asked.body, asked.path))
@@ -62,7 +62,8 @@ def _asked(scene: Scene, place: Place, side: Side) -> Asked | LeftOut:
     if whole is None:
         rule = scene.unmet(base)[0].line
         return LeftOut(side.at, side.kind, f"a rule between parameters is in the way: {rule}")
-    if problem := scene.problem(whole):
+    # A body that is mended keeps the rules between parameters.
+    if problem := scene.violation(whole) if isinstance(whole, dict) else scene.problem(whole):
         return LeftOut(side.at, side.kind, f"the request is not valid: {problem}")
     if side.valid:
         return Asked(scene, side, whole, path, whole)

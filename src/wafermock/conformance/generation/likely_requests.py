@@ -27,7 +27,7 @@ def likely_request(scene: Scene, source: Source) -> dict[str, Any] | None:
     except Unmakeable:
         return None
     whole = mended(scene, body, _KEPT)
-    return whole if whole is not None and not scene.problem(whole) else None
+    return whole if whole is not None and not scene.violation(whole) else None
 
 
 def seeded_request(scene: Scene, *seeds: str | int) -> dict[str, Any]:

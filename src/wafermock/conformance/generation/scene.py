@@ -93,10 +93,15 @@ class Scene:
 
     def problem(self, body: Any) -> str:
         """Say why a body is no valid request; empty when it is one."""
-        if not self.schema.is_valid(body):
-            violation = self.schema.violations(body)[0]
-            return f"{'.'.join(map(str, violation.location))}: {violation.message}"
-        return next((unmet.line for unmet in self.unmet(body)), "")
+        return self.violation(body) or next((unmet.line for unmet in self.unmet(body)), "")
+
+    def violation(self, body: Any) -> str:
+        """Say how a body breaks the schema; empty where it obeys. Of a body that is `mended` there
+        is no more to be asked."""
+        if self.schema.is_valid(body):
+            return ""
+        violation = self.schema.violations(body)[0]
+        return f"{'.'.join(map(str, violation.location))}: {violation.message}"
 
     def needs(self, body: Any) -> tuple[str, ...]:
         """Name the capabilities without which a valid body cannot be answered."""

@@ -5,11 +5,13 @@ what it says. What is made from a schema alone may miss a keyword that is not fo
 `if`, `contains`): callers check the whole, and leave out what does not obey.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from wafermock.spec import Contract
 from wafermock.spec.pointer import Pointer, parse_pointer, resolve
+from wafermock.spec.schema import compiled
 
 from .likely import LIKELY, RANGES
 from .patterns import lengths, matching, stretched
@@ -39,6 +41,7 @@ class Values:
     def __init__(self, contract: Contract, fixed: Mapping[str, Any] | None = None) -> None:
         self.contract = contract
         self.fixed = dict(fixed or {})
+        self._admits: dict[Pointer, Callable[[Any], bool]] = {}
 
     def follow(self, at: Pointer) -> tuple[Pointer, Any]:
         """Return the schema at a pointer, and where it really stands, behind its references.
@@ -54,7 +57,17 @@ class Values:
 
     def admits(self, at: Pointer, value: Any) -> bool:
         """Say whether a value obeys the schema at a pointer."""
-        return self.contract.schemas.at(at).is_valid(value)
+        if at not in self._admits:
+            self._admits[at] = self._judge(at)
+        return self._admits[at](value)
+
+    def _judge(self, at: Pointer) -> Callable[[Any], bool]:
+        # Compiling costs in proportion to the document that references may lead into. Most of what
+        # is asked here has none (no `$` begins a keyword), and is compiled alone.
+        node = resolve(self.contract.document, at)
+        if isinstance(node, dict) and '"$' not in json.dumps(node):
+            return compiled(node).is_valid
+        return self.contract.schemas.at(at).is_valid
 
     def least(self, at: Pointer, name: str = "") -> Any:
         """Make the least value, the same at all times. Raises Unmakeable."""
