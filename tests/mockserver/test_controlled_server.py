@@ -16,9 +16,19 @@ from cerebras.cloud.sdk import Cerebras, RateLimitError
 HELLO: Any = [{"role": "user", "content": "Hello!"}]
 
 
+@pytest.fixture(scope="module")
+def shared(serving: Callable[..., Any]) -> Iterator[str]:
+    with serving() as served:
+        yield served.url
+
+
 @pytest.fixture
-def url(serve: Callable[..., Any]) -> str:
-    return str(serve().url)
+def url(shared: str) -> Iterator[str]:
+    """A server on which nothing was done: what a test did to it is taken back behind it."""
+    yield shared
+    with httpx.Client(base_url=f"{shared}/__wafermock__") as control:
+        assert control.put("/script", json={"rules": []}).is_success
+        assert control.post("/reset", json={}).is_success
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -14,6 +13,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from click.testing import CliRunner, Result
+
+from wafermock.cli import main
 
 PATIENCE = 30
 
@@ -32,17 +34,27 @@ def models(url: str) -> int:
         return response.status
 
 
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command that must end by itself."""
     command = [sys.executable, "-m", "wafermock.cli", "serve", *arguments]
-    return subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-        env={**os.environ, **environment},
-    )
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """`refused(*arguments)`: what the command says in this process, which must not serve."""
+
+    async def served(*_: object) -> None:
+        pytest.fail("it is served")
+
+    monkeypatch.setattr("wafermock.mockserver.process.serve", served)
+
+    def refused(*arguments: str) -> Result:
+        result = CliRunner().invoke(main, ["serve", "--port", "0", *arguments])
+        assert (result.exit_code, result.stdout) == (2, ""), result.stderr
+        return result
+
+    return refused
 
 
 def test_it_answers_when_it_says_so(serve: Callable[..., Any]) -> None:
@@ -143,12 +155,15 @@ def test_a_host_that_is_not_ours() -> None:
         ["surplus"],
     ],
 )
-def test_wrong_usage(arguments: list[str]) -> None:
-    done = run("--port", "0", *arguments)
-    assert done.returncode == 2
-    assert done.stdout == ""
+def test_wrong_usage(refused: Callable[..., Result], arguments: list[str]) -> None:
+    assert arguments[-1] in refused(*arguments).stderr
+
+
+def test_wrong_usage_ends_the_process() -> None:
+    done = run("--port", "0", "--validate", "sometimes")
+    assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
-    assert arguments[-1] in done.stderr
+    assert "sometimes" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -173,12 +188,11 @@ def test_wrong_usage(arguments: list[str]) -> None:
         ),
     ],
 )
-def test_a_document_that_cannot_be_used(tmp_path: Path, name: str, text: str, said: str) -> None:
+def test_a_document_that_cannot_be_used(
+    refused: Callable[..., Result], tmp_path: Path, name: str, text: str, said: str
+) -> None:
     (tmp_path / name).write_text(text)
-    done = run("--port", "0", "--spec", str(tmp_path / name))
-    assert done.returncode == 2
-    assert done.stdout == ""
-    (line,) = done.stderr.splitlines()
+    (line,) = refused("--spec", str(tmp_path / name)).stderr.splitlines()
     assert said in line
 
 

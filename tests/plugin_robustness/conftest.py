@@ -9,7 +9,11 @@ from wafermock import MockServer, conforming, live
 from wafermock.mockserver import robustness
 from wafermock.mockserver.record.catalogue import catalogue
 
-PLUGINS = ("pytest_guard", "pytest_robustness", "pytest_live")
+OWN = [
+    f"wafermock.{name}"
+    for name in ("pytest_plugin", "pytest_guard", "pytest_robustness", "pytest_live")
+]
+NEIGHBOURS = ["xdist.plugin", "pytest_asyncio.plugin"]
 
 KEPT = (MockServer, conforming, live, robustness, catalogue())
 
@@ -17,18 +21,19 @@ Run = Callable[..., pytest.RunResult]
 
 
 @pytest.fixture
-def run(pytester: pytest.Pytester) -> Run:
-    """Run a test module with the plugin's second half, and return what pytest said."""
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a test module with the plugin's second half, and return what pytest said.
+
+    Of the plugins that are installed only those are there that are named: to import the others
+    takes each run and each of its workers a second.
+    """
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
     def run(source: str, *options: str) -> pytest.RunResult:
         pytester.makepyfile(source)
-        plugins = [f"-pwafermock.{name}" for name in PLUGINS]
-        # What plugins of this environment would draw at random, remember or warn of.
-        quiet = [
-            "-pno:randomly",
-            "-pno:cacheprovider",
-            "-oasyncio_default_fixture_loop_scope=function",
-        ]
+        plugins = [f"-p{name}" for name in (*NEIGHBOURS, *OWN)]
+        # What plugins would remember or warn of.
+        quiet = ["-pno:cacheprovider", "-oasyncio_default_fixture_loop_scope=function"]
         return pytester.runpytest_inprocess(*plugins, *quiet, *options)
 
     return run
