@@ -11,6 +11,7 @@ serve: $(VENV)/core.stamp
 	$(BIN)/wafermock serve --port $(PORT) $(ARGS)
 
 test: $(VENV)/dev.stamp
+	$(BIN)/python -m compileall -q src  # else every process that a test starts compiles what is new
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -15,6 +15,9 @@ from .references import follow
 from .structure import holders, schemas_of, walk_schemas
 from .violations import Location, Violation, in_order, tags_on, violations_in
 
+# What the document is called among validators.
+_DOCUMENT = "urn:wafermock:document"
+
 # So many violations are listed at the most.
 MOST_VIOLATIONS = 1_000
 
@@ -43,6 +46,16 @@ class SchemaSpace:
         form: dict[str, Any] = copy_json(_with_schemas(self.root))
         walk_schemas(form, lambda schema, _: _for_validation(schema))
         return form
+
+    def validator(self, pointer: Pointer) -> jsonschema_rs.Draft202012Validator:
+        """Compile the schema at a pointer. Raises jsonschema_rs.ValidationError when it is none."""
+        schema = {"$ref": _DOCUMENT + uri_fragment(pointer)}
+        return jsonschema_rs.Draft202012Validator(schema, registry=self._registry)
+
+    @cached_property
+    def _registry(self) -> jsonschema_rs.Registry:
+        """The document, read once for all its schemas: to read it costs as much as to compile."""
+        return jsonschema_rs.Registry([(_DOCUMENT, self.validation_form)], retriever=_refuse)
 
     def faults(self) -> list[tuple[Pointer, str]]:
         """List what is no schema (JSON Schema 2020-12): where it stands, and a sentence."""
@@ -123,8 +136,7 @@ class Schema:
 
     @cached_property
     def _validator(self) -> jsonschema_rs.Draft202012Validator:
-        form = self.space.validation_form
-        return compiled({"$ref": uri_fragment(self.pointer), **form})
+        return self.space.validator(self.pointer)
 
     @cached_property
     def partial(self) -> "Schema":
