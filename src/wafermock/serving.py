@@ -48,7 +48,7 @@ def service(
     pace = read_pace(ttft, tokens_per_second, jitter, model_speed)
     settings = Settings(seed, validate, models, api_key, max_body, cache, pace, strict_script)
     time = Clock(clock)
-    parsed = parse_limits(limits)
+    parsed = parse_limits(limits, contract.limits)
     for name in parsed.models:
         if models == "strict" and name not in contract.models:
             known = ", ".join(contract.models)
@@ -59,7 +59,7 @@ def service(
         Mock(contract, settings, _script_state(script, contract) if script else None),
         time,
         Limiter(parsed, time, retry_after=retry_after),
-        Queue(None if queue_time is None else parse_queue_time(queue_time)),
+        Queue(None if queue_time is None else parse_queue_time(queue_time), contract.limits.queue),
         watch,
         _choices(contract, delivery, failure, defect) if delivery or failure or defect else None,
     )

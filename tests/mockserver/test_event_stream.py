@@ -4,10 +4,18 @@ import json
 import re
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wafermock.mockserver.event_stream import DONE, encode_json, frame, frame_events
+from wafermock.mockserver.event_stream import (
+    DONE,
+    encode_json,
+    event_ends,
+    frame,
+    frame_events,
+    split_events,
+)
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 JSON = st.recursive(
@@ -86,3 +94,35 @@ def test_data_that_is_no_text_is_json() -> None:
     for value in (None, True, 1.5, [], {}):
         (event,) = parse(b"".join(frame_events([{"data": value}])))
         assert json.loads(event["data"]) == value
+
+
+@pytest.mark.parametrize(
+    ("stream", "parts"),
+    [
+        (b"", []),
+        (b"data: a", [b"data: a"]),
+        (b"data: a\n", [b"data: a\n"]),
+        (b"data: a\n\ndata: b\n\n", [b"data: a\n\n", b"data: b\n\n"]),
+        (b"data: a\r\n\r\ndata: b", [b"data: a\r\n\r\n", b"data: b"]),
+        (b"data: a\r\rdata: b\r\r", [b"data: a\r\r", b"data: b\r\r"]),
+        # Line ends may be mixed, and a return with its line feed ends one line, not two.
+        (b"data: a\r\n\ndata: b\n\r\n", [b"data: a\r\n\n", b"data: b\n\r\n"]),
+        (b"data: a\n\rdata: b\r\r\n", [b"data: a\n\r", b"data: b\r\r\n"]),
+        (b"data: a\r\ndata: b\r\n", [b"data: a\r\ndata: b\r\n"]),
+    ],
+)
+def test_where_events_end(stream: bytes, parts: list[bytes]) -> None:
+    assert list(split_events(stream)) == parts
+
+
+@given(st.lists(st.sampled_from(["\n", "\r", "\r\n", "data: a", ": b", "data", "é"])).map("".join))
+def test_parts_of_a_stream_hold_an_event_each(text: str) -> None:
+    stream = f"{text}\n\n".encode()  # an event that no blank line ends is none
+    parts = list(split_events(stream))
+    assert b"".join(parts) == stream
+    assert all(len(parse(part)) <= 1 for part in parts)
+    assert [event for part in parts for event in parse(part)] == parse(stream)
+    ends = list(event_ends(stream))
+    assert ends == sorted(set(ends))
+    assert all(stream[:end].endswith((b"\n\n", b"\r\r", b"\n\r", b"\n\r\n", b"\r\r\n"))
+               for end in ends)  # fmt: skip

@@ -1,7 +1,9 @@
 """Limits: buckets that give no more than they may, and the headers that say what is left."""
 
+import json
 import threading
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +13,6 @@ from hypothesis import strategies as st
 from wafermock.mockserver.bucket import Bucket, Charge
 from wafermock.mockserver.clock import SECOND, Clock
 from wafermock.mockserver.limits import (
-    GENEROUS,
-    QUOTAS,
     Admission,
     Limiter,
     Limits,
@@ -20,9 +20,13 @@ from wafermock.mockserver.limits import (
     reservation,
 )
 from wafermock.mockserver.refusal import Refusal
-from wafermock.spec import load_contract
+from wafermock.spec import DocumentError, load_contract
+from wafermock.spec.document import Document
+from wafermock.spec.limits import LimitCatalogue
 
 MINUTE = 60 * SECOND
+LIMITS = load_contract().limits
+QUOTAS, GENEROUS = LIMITS.quotas, LIMITS.unlimited
 MODEL = "gpt-oss-120b"
 SMALL = {"context": {"paid": 1000}, "max_completion_tokens": {"default": 300}}
 
@@ -462,3 +466,55 @@ class TestOption:
                 assert set(written) <= {quota.name for quota in QUOTAS}
             return
         assert complaint.startswith("--limits ")
+
+
+class TestCatalogue:
+    def test_quotas_are_data(self) -> None:
+        """Another quota, other headers: no code says which there are."""
+        root = {
+            "quotas": [
+                {
+                    "name": "rpw", "counted": "requests", "period": "week", "seconds": 604800,
+                    "error": "request_quota_exceeded", "reset": True,
+                },
+            ],
+            "headers": {kind: f"x-{kind}-{{period}}" for kind in ("limit", "remaining", "reset")},
+            "unlimited": 7,
+            "queue": {},
+        }  # fmt: skip
+        catalogue = LimitCatalogue(Document(Path("limits.yaml"), None, root))
+        limiter = Limiter(parse_limits(["rpw=2"], catalogue), Clock("manual"))
+        assert limiter.admit("key", MODEL, 5).headers == {
+            "x-limit-week": "2", "x-remaining-week": "1", "x-reset-week": "302400.0"
+        }  # fmt: skip
+        limiter.admit("key", MODEL, 5)
+        assert _refusal(limiter).error == "request_quota_exceeded"
+        unlimited = Limiter(parse_limits([], catalogue), Clock("manual"))
+        assert unlimited.headers("key", MODEL)["x-limit-week"] == "7"
+        with pytest.raises(ValueError, match=r"there is no limit 'rpm'; did you mean rpw\?"):
+            parse_limits(["rpm=1"], catalogue)
+
+    def test_each_header_is_declared_and_each_error_is_there(self) -> None:
+        contract = load_contract()
+        declared = set(contract.document["components"]["headers"])
+        for quota in contract.limits.quotas:
+            named = {quota.limit_header, quota.remaining_header, quota.reset_header} - {None}
+            assert named <= declared
+            assert quota.error in contract.errors
+        known = {h for q in contract.limits.quotas
+                 for h in (q.limit_header, q.remaining_header, q.reset_header) if h}  # fmt: skip
+        assert known == {name for name in declared if name.startswith("x-ratelimit-")}
+
+    @pytest.mark.parametrize(
+        ("change", "says"),
+        [
+            ({"quotas": [{"name": "rpm"}]}, "limits.yaml:1: #/quotas/0: not a quota"),
+            ({"queue": {"tiers": [], "hedaer": 1}}, "limits.yaml:1: #/queue: not a threshold"),
+        ],
+    )
+    def test_an_entry_that_cannot_be_read_is_told(self, change: Any, says: str) -> None:
+        root = {"headers": {}, "unlimited": 1, "quotas": [], "queue": {}} | change
+        catalogue = LimitCatalogue(Document(Path("limits.yaml"), json.dumps(root), root))
+        with pytest.raises(DocumentError) as caught:
+            _ = (catalogue.quotas, catalogue.queue)
+        assert str(caught.value).startswith(says)

@@ -1,10 +1,17 @@
 """The header `Prefer`: what is understood, and what is passed over."""
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wafermock.mockserver.exchange import Request
+from wafermock.mockserver.mock import Mock
 from wafermock.mockserver.prefer import NONE, Preferences, read_preferences
+from wafermock.mockserver.refusal import Refusal
+from wafermock.mockserver.service import Service
+from wafermock.spec import load_contract
 
 
 @pytest.mark.parametrize(
@@ -28,20 +35,11 @@ from wafermock.mockserver.prefer import NONE, Preferences, read_preferences
         (",;, ,code=503,", Preferences(code=503)),
         # RFC 7240, section 2: the first of several counts.
         ("code=404, code=503", Preferences(code=404)),
-        # What is not understood is ignored.
-        ("code=99", NONE),
-        ("code=600", NONE),
-        ("code=٤٢٩", NONE),
-        ("code=4290", NONE),
-        ("code=abc", NONE),
-        ("code", NONE),
-        ("code=", NONE),
-        ("example=", NONE),
-        ('example=""', NONE),
+        ("code=404, code=abc", Preferences(code=404)),
         ("dynamic=false", NONE),
-        ("dynamic", NONE),
-        ("dynamic=1", NONE),
+        # Other preferences are passed over (RFC 7240, section 2).
         ("xcode=404", NONE),
+        ("return=minimal", NONE),
         ("=404", NONE),
         ('"code=404"', NONE),
     ],
@@ -50,10 +48,60 @@ def test_read(header: str | None, wanted: Preferences) -> None:
     assert read_preferences(header) == wanted
 
 
+STATUS = "a status from 100 to 599"
+BOOLEAN = "true or false"
+EXAMPLE = "the name of an example"
+
+
+@pytest.mark.parametrize(
+    ("header", "name", "value", "wanted"),
+    [
+        ("code=99", "code", "99", STATUS),
+        ("code=600", "code", "600", STATUS),
+        ("code=٤٢٩", "code", "٤٢٩", STATUS),
+        ("code=4290", "code", "4290", STATUS),
+        ("code=abc", "code", "abc", STATUS),
+        ("code=abc, code=404", "code", "abc", STATUS),
+        ("code=-404", "code", "-404", STATUS),
+        ("code", "code", "", STATUS),
+        ("code=", "code", "", STATUS),
+        ("respond-async; code=4O4", "code", "4O4", STATUS),
+        ("code=" + "9" * 1000, "code", "9" * 32 + "…", STATUS),
+        ("example=", "example", "", EXAMPLE),
+        ('example=""', "example", "", EXAMPLE),
+        ("dynamic", "dynamic", "", BOOLEAN),
+        ("dynamic=1", "dynamic", "1", BOOLEAN),
+        ("dynamic=ture", "dynamic", "ture", BOOLEAN),
+    ],
+)
+def test_a_slip_of_the_pen_is_told(header: str, name: str, value: str, wanted: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        read_preferences(header)
+    assert caught.value.error == "malformed_preference"
+    assert caught.value.values == {"name": name, "value": value, "wanted": wanted}
+
+
+@pytest.mark.parametrize("profile", ["documented", "observed"])
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/models", "/v1/tcp_warming"])
+def test_the_answer_says_what_was_meant(profile: str, path: str) -> None:
+    method = "POST" if path.endswith("completions") else "GET"
+    body = b'{"model": "gpt-oss-120b", "messages": [{"role": "user", "content": "Hi"}]}'
+    headers = {
+        "authorization": "Bearer key", "content-type": "application/json", "prefer": "code=abc"
+    }  # fmt: skip
+    request = Request(method, path, "", headers, body if method == "POST" else b"")
+    answer = Service(Mock(load_contract(profile))).begin(request).answer
+    assert answer.status == 400
+    assert "preference-applied" not in answer.headers
+    said = answer.body.decode() + answer.headers.get("x-wafermock-violations", "")
+    assert "The preference code is a status from 100 to 599, not 'abc'." in said
+
+
 @given(st.text(st.characters(exclude_characters="\r\n\x00", exclude_categories=["Cs"])))
-def test_any_header_is_read(header: str) -> None:
-    found = read_preferences(header)
-    assert found.code is None or 100 <= found.code < 600
+def test_any_header_is_read_or_refused(header: str) -> None:
+    with contextlib.suppress(Refusal):
+        found = read_preferences(header)
+        assert found.code is None or 100 <= found.code < 600
 
 
 @given(st.text(st.sampled_from('ab"\\,;= é'), min_size=1), st.none() | st.integers(100, 599))

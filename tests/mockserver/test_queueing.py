@@ -6,9 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wafermock.mockserver.queueing import HEADER, LEAST, MOST, TIERS, Queue, parse_queue_time
+from wafermock.mockserver.queueing import Queue, parse_queue_time
 from wafermock.mockserver.refusal import Refusal
 from wafermock.spec import load_contract
+from wafermock.spec.limits import QueueThreshold
+
+KNOWN = load_contract().limits.queue
+HEADER, LEAST, MOST, TIERS = KNOWN.header, KNOWN.least, KNOWN.most, sorted(KNOWN.tiers)
 
 
 def _refused(queue: Queue, tier: Any, threshold: str | None) -> bool:
@@ -80,6 +84,15 @@ def test_the_option_is_a_duration() -> None:
     assert parse_queue_time("300ms") == 0.3
     with pytest.raises(ValueError, match="--queue-time '5 days': there is no unit 'days'"):
         parse_queue_time("5 days")
+
+
+def test_the_header_tiers_and_range_are_data() -> None:
+    queue = Queue(0.2, QueueThreshold("patience", frozenset({"hasty"}), 100, 150))
+    assert queue.admit({"service_tier": "flex"}, {"queue_threshold": "150"}) == 0.2
+    assert queue.admit({"service_tier": "hasty"}, {"queue_threshold": "150"}) == 0.2
+    assert queue.admit({"service_tier": "hasty"}, {"patience": "151"}) == 0.2
+    with pytest.raises(Refusal):
+        queue.admit({"service_tier": "hasty"}, {"patience": "150"})
 
 
 def test_the_error_is_the_catalogues() -> None:

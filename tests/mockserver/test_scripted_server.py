@@ -100,6 +100,26 @@ def test_rules_that_answered_nothing_are_listed_at_the_end(
     assert "'the weather'" not in told
 
 
+def test_a_loaded_script_stays_beside_files_that_are_read_again(
+    serve: Callable[..., Any], script: Path
+) -> None:
+    served = serve("--script", str(script), "--watch")
+    rules = [
+        {"name": name, "match": {"last": {"contains": name}}, "reply": {"text": "loaded"}}
+        for name in ("asked", "idle")
+    ]
+    loaded = {"rules": rules}
+    got = httpx.post(f"{served.url}/__wafermock__/script", json=loaded)
+    assert got.status_code == 200
+    script.write_text(SCRIPT.replace("It is sunny.", "It rains cats and dogs."))
+    assert say(served.url, "weather").choices[0].message.content == "It rains cats and dogs."
+    assert say(served.url, "asked").choices[0].message.content == "loaded"
+    served.process.terminate()
+    told = served.process.stdout.read()
+    assert "rule 'idle' (script-1.yaml:1) answered nothing" in told
+    assert "'asked'" not in told
+
+
 def test_a_broken_script_is_one_line(script: Path) -> None:
     script.write_text(SCRIPT.replace("contains: xyzzy", "contians: xyzzy"))
     command = [sys.executable, "-m", "wafermock.cli", "serve", "--port", "0", "--script", script]

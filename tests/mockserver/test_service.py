@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from wafermock.mockserver.clock import FROZEN_TIME, Clock
 from wafermock.mockserver.exchange import Request
-from wafermock.mockserver.limits import MOST_ACCOUNTS, QUOTAS, Limiter, parse_limits
-from wafermock.mockserver.mock import Mock
+from wafermock.mockserver.limits import MOST_ACCOUNTS, Limiter, parse_limits
+from wafermock.mockserver.mock import Mock, Settings
 from wafermock.mockserver.pace import read_pace
 from wafermock.mockserver.queueing import Queue
 from wafermock.mockserver.service import MEMORY, Service, Turn
@@ -85,7 +85,7 @@ def remaining(turn: Turn) -> dict[str, int]:
 # ---------------------------------------------------------------------- limits
 
 
-@pytest.mark.parametrize("quota", QUOTAS, ids=lambda quota: quota.name)
+@pytest.mark.parametrize("quota", load_contract().limits.quotas, ids=lambda quota: quota.name)
 @pytest.mark.parametrize(("path", "body"), KINDS)
 @pytest.mark.parametrize("profile", ["documented", "observed"])
 def test_each_limit_refuses_with_its_own_error(
@@ -99,12 +99,12 @@ def test_each_limit_refuses_with_its_own_error(
     for left in (2, 1, 0):
         turn = service.begin(request(path, body))
         assert (turn.answer.status, turn.answer.parts) == (200, plain.parts)
-        assert remaining(turn)[quota.suffix] == left * amount // 3
+        assert remaining(turn)[f"{quota.counted}-{quota.period}"] == left * amount // 3
     for _ in range(2):
         turn = service.begin(request(path, body))
         assert (turn.answer.status, turn.answer.cost, turn.admission) == (429, None, None)
         assert json.loads(turn.answer.body) == entry.answer(())
-        assert remaining(turn)[quota.suffix] == 0
+        assert remaining(turn)[f"{quota.counted}-{quota.period}"] == 0
         assert "retry-after" not in turn.answer.headers
         turn.end()  # gives nothing back that was not taken
     service.clock.advance(quota.seconds)
@@ -479,3 +479,32 @@ def test_cached_tokens_are_those_that_were_really_sent(make: Make) -> None:
     longer = [*body["messages"], {"role": "assistant", "content": "Yes."}]
     assert cached({**body, "messages": [*longer, {"role": "user", "content": "Go on."}]}) >= again
     assert cached({**body, "messages": [{"role": "user", "content": f"Other {words}"}]}) == 0
+
+
+@pytest.mark.parametrize("validate", ["strict", "warn", "off"])
+def test_a_model_is_there_if_its_chats_are_answered(validate: Any) -> None:
+    """`--models` says which models there are, for chats and for the list's single model alike."""
+    body = b'{"model": "my-model", "messages": [{"role": "user", "content": "Hi"}]}'
+    sent = {"authorization": "Bearer key", "content-type": "application/json"}
+    chat = Request("POST", "/v1/chat/completions", "", sent, body)
+    model = Request("GET", "/v1/models/my-model", "", sent, b"")
+    contract = load_contract()
+    schema = contract.operation("retrieveModel").responses["200"].content["application/json"].schema
+    assert schema is not None
+    for models, status in (("any", 200), ("strict", 404)):
+        mock = Mock(contract, Settings(validate=validate, models=models))
+        answers = [mock.answer(chat), mock.answer(model)]
+        assert [answer.status for answer in answers] == [status, status]
+        if status == 200:
+            shown = json.loads(answers[1].body)
+            assert schema.is_valid(shown)
+            assert shown["id"] == "my-model"
+        listed = mock.answer(replace(model, path="/v1/models")).body
+        assert b"my-model" not in listed
+
+
+def test_a_mock_alone_tells_a_slip_in_prefer() -> None:
+    sent = {"authorization": "Bearer key", "prefer": "code=abc"}
+    answer = Mock(load_contract()).answer(Request("GET", "/v1/models", "", sent, b""))
+    assert answer.status == 400
+    assert b"a status from 100 to 599" in answer.body

@@ -663,7 +663,7 @@ MODELS = read(SPEC / "models.yaml")["models"]
 
 def test_models_are_complete_and_alike() -> None:
     (keys,) = {tuple(sorted(model)) for model in MODELS.values()}
-    assert len(keys) == 12
+    assert len(keys) == 13
     assert list(MODELS)[:3] == ["gpt-oss-120b", "zai-glm-4.7", "gemma-4-31b"]
 
 
@@ -678,6 +678,7 @@ def test_model_fits_the_contract(documented: Contract, name: str) -> None:
     assert bool(model["vision"]) == (name == "gemma-4-31b")
     assert model["tool_style"] == ("fragments" if name == "gpt-oss-120b" else "whole")
     assert model["context"] == {"paid": 131_072, "free": 65_536}
+    assert model["cache_block"] == 128
     reasoning = model["reasoning"]
     if reasoning is not None:
         assert set(reasoning["efforts"]) <= set(request["reasoning_effort"]["enum"])

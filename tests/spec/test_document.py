@@ -1,11 +1,16 @@
 """Reading a file: what JSON can hold comes in, and for anything else one line says where."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from wafermock.spec.document import Document, DocumentError, read_document
+from wafermock.spec.document import Document, DocumentError, parse_document, read_document
+from wafermock.spec.yaml_data import YamlLines
 
 
 def write(folder: Path, text: str | bytes, name: str = "api.yaml") -> Path:
@@ -161,3 +166,54 @@ def test_few_lines_that_say_a_thousand_million_values(tmp_path: Path) -> None:
     for text in (lines, merges):
         error = refusal(write(tmp_path, "\n".join(text)))
         assert "more than 1000000 values" in str(error)
+
+
+KEYS = st.text("ab~/: \n\t\u00e9", max_size=3)
+TREES = st.dictionaries(
+    KEYS,
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | KEYS,
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
+    ),
+    max_size=4,
+)
+
+
+def pointers(value: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Yield the pointers of all values, and some that lead nowhere."""
+    yield at
+    if isinstance(value, dict | list):
+        for token, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from pointers(part, (*at, token))
+    yield from ((*at, "not there"), (*at, 99), (*at, "0"))
+
+
+@given(TREES, st.sampled_from([None, 1, "  "]))
+def test_json_has_the_lines_that_yaml_has(root: dict[str, Any], indent: int | str | None) -> None:
+    text = "\n" + json.dumps(root, indent=indent)
+    document, lines = parse_document(text, Path("a.json")), YamlLines(text)
+    for pointer in pointers(root):
+        assert document.line_of(pointer) == lines.line_of(pointer)
+
+
+@given(TREES, st.sampled_from([" ", "\n", "\t", "\r\n", "\n\n "]))
+def test_lines_of_json_with_space_everywhere(root: dict[str, Any], space: str) -> None:
+    text = json.dumps(root, separators=(f"{space},{space}", f"{space}:{space}"))
+    document = parse_document(space + text, Path("a.json"))
+    for pointer in pointers(root):
+        line = document.line_of(pointer)
+        assert line is not None
+        assert 1 <= line <= (space + text).count("\n") + 1
+
+
+def test_json_in_a_file_of_yaml_that_is_not_json_after_all(tmp_path: Path) -> None:
+    document = read_document(write(tmp_path, "{a: 1,\n b: [2]}"))
+    assert document.root == {"a": 1, "b": [2]}
+    assert document.line_of(("b", 0)) == 2
+
+
+def test_a_key_that_stands_twice_among_very_many_is_found_in_linear_time(tmp_path: Path) -> None:
+    # Counting each name anew would take minutes here.
+    names = ", ".join(f'"{number}": 0' for number in range(100_000))
+    text = '{"paths": {' + names + ', "99999": 0}}'
+    assert "the key '99999' stands twice" in str(refusal(write(tmp_path, text)))

@@ -65,7 +65,7 @@ def compose(
         completion_tokens=0,
         cached_tokens=prompt.cached_tokens
         if cache is None
-        else cache.read(prompt.tokens, name, body.get("prompt_cache_key")),
+        else cache.read(prompt.tokens, name, body.get("prompt_cache_key"), prompt.block),
         # A model that is not known shows them only when it was sent some.
         image_tokens=prompt.images if prompt.images or name in models else None,
     )

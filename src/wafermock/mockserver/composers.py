@@ -38,6 +38,7 @@ class Materials:
     canned: Canned
     preferences: Preferences
     scripted: Reply | None
+    only_known_models: bool
     cache: "PromptCache | None"
 
     @property
@@ -141,7 +142,7 @@ def _model(call: Call, materials: Materials) -> Answer:
         return _example(call, materials)
     models = materials.contract.models
     name = next(iter(call.path_values.values()), "")
-    if name not in models and not call.lenient:
+    if name not in models and materials.only_known_models:
         raise Refusal("model_not_found", model=name)
     return Answer(200, {"content-type": JSON}, (encode_json(models.shown(name)),))
 

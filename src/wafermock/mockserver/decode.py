@@ -6,6 +6,8 @@ import zlib
 from collections.abc import Collection
 from typing import Any
 
+from wafermock.spec.media_type import essence, is_utf8
+
 from .draws import digest
 from .refusal import Refusal
 
@@ -53,7 +55,7 @@ def holds_data(content_type: str | None) -> bool:
 
     Forms, files, XML and plain text are not: nothing is said of what they hold.
     """
-    name = _name(content_type)
+    name = essence(content_type)
     return not name or name.endswith("json") or _is_msgpack(name)
 
 
@@ -61,19 +63,12 @@ def _is_msgpack(name: str) -> bool:
     return name.endswith("msgpack")
 
 
-def _name(content_type: str | None) -> str:
-    return (content_type or "").partition(";")[0].strip().lower()
-
-
 def _media_type(content_type: str | None, media_types: Collection[str]) -> str:
-    name = _name(content_type)
+    name = essence(content_type)
     if not name:
         return next((m for m in media_types if m.endswith("json")), "application/json")
-    _, _, parameters = (content_type or "").partition(";")
-    charset = re.search(r"charset\s*=\s*\"?([^\s;\"]+)", parameters, re.IGNORECASE)
-    in_utf8 = not charset or charset[1].lower() in ("utf-8", "utf8")
     taken = {name, name.partition("/")[0] + "/*", "*/*"} & set(media_types)
-    if not taken or (holds_data(name) and not in_utf8):
+    if not taken or (holds_data(name) and not is_utf8(content_type)):
         raise Refusal(
             "unsupported_media_type",
             headers={"Accept-Post": ", ".join(media_types)},

@@ -1,8 +1,8 @@
-"""Framing: JSON values as a WHATWG event stream, the way the API writes it."""
+"""Framing: JSON values as a WHATWG event stream, as the API writes it, and where events end."""
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 CONTENT_TYPE = "text/event-stream; charset=utf-8"
@@ -10,6 +10,8 @@ DONE = b"data: [DONE]\n\n"
 
 # WHATWG HTML, section 9.2.5: these end a line, and no other sign does.
 _END_OF_LINE = re.compile("\r\n|\n|\r")
+# Section 9.2.6: an event is over with a blank line. A return with its line feed ends one line.
+_END_OF_EVENT = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
 
 
 # Made once: `json.dumps` makes an encoder for every call that asks for another form.
@@ -46,6 +48,24 @@ def frame_events(events: Iterable[Any]) -> tuple[bytes, ...]:
         ]
         parts.append("\n".join([*lines, "\n"]).encode())
     return tuple(parts)
+
+
+def event_ends(data: bytes) -> Iterator[int]:
+    """Yield where events end in the bytes of a stream: behind the blank line of each, whichever
+    way its lines end."""
+    for found in _END_OF_EVENT.finditer(data):
+        yield found.end()
+
+
+def split_events(data: bytes) -> Iterator[bytes]:
+    """Cut a stream behind each event. Joined, the parts are the stream: what no blank line ends
+    comes last."""
+    start = 0
+    for end in event_ends(data):
+        yield data[start:end]
+        start = end
+    if start < len(data):
+        yield data[start:]
 
 
 def _text(value: Any) -> str:

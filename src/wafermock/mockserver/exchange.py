@@ -78,12 +78,10 @@ class Answer:
         what cannot be written."""
         names = {name.lower() for name in self.headers}
         lines = [f"{name}: {value}" for name, value in self.headers.items()]
-        if (
-            self.status in _NO_BODY
-            or names & _DECIDED
-            or "content-type" not in names
-            or any(_UNWRITABLE.search(line) for line in lines)
-        ):
+        if self.status in _NO_BODY or names & _DECIDED or "content-type" not in names:
+            return b""
+        text = "".join(lines)
+        if not (text.isascii() and text.isprintable()) and _UNWRITABLE.search(text):
             return b""
         return "\r\n".join([*lines, ""]).encode()
 

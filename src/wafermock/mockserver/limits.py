@@ -15,52 +15,15 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
 
+from wafermock.spec.limits import LimitCatalogue, built_in
+
 from .bucket import Bucket, Charge
 from .clock import SECOND, Clock
 from .refusal import Refusal
 
-
-@dataclass(frozen=True)
-class Quota:
-    """One of the six limits: what it counts, in how many seconds, and the error it answers with."""
-
-    name: str
-    counted: str
-    period: str
-    seconds: int
-    error: str
-
-    @property
-    def suffix(self) -> str:
-        """What its headers end with."""
-        return f"{self.counted}-{self.period}"
-
-    def amount(self, tokens: int) -> int:
-        """How much a request takes that reserves so many tokens."""
-        return tokens if self.counted == "tokens" else 1
-
-
-# In the order in which they are looked at.
-QUOTAS = (
-    Quota("rpm", "requests", "minute", 60, "request_quota_exceeded"),
-    Quota("rph", "requests", "hour", 3600, "requests_per_hour_exceeded"),
-    Quota("rpd", "requests", "day", 86400, "requests_per_day_exceeded"),
-    Quota("tpm", "tokens", "minute", 60, "token_quota_exceeded"),
-    Quota("tph", "tokens", "hour", 3600, "tokens_per_hour_exceeded"),
-    Quota("tpd", "tokens", "day", 86400, "tokens_per_day_exceeded"),
-)
-
-# Every recorded answer has had a reset for these two, and for no other.
-_WITH_RESET = ("rpd", "tpm")
-
-# What a quota without a limit shows: the limit of the published page's example of the headers.
-GENEROUS = 1_000_000_000
-
 # How many accounts are kept apart, each with a model: some fifty megabytes. A client that sends
 # another key each time shall not fill the memory.
 MOST_ACCOUNTS = 16_384
-
-_NAMES = tuple(quota.name for quota in QUOTAS)
 
 _OWN = "a model's limits are a --limits of their own; give the option again for them"
 
@@ -72,11 +35,13 @@ _LARGEST = 2**53 - 1  # every JSON reader, and so every client, keeps it exact
 class Limits:
     """The limits of an account, by the name of the quota: for all models, and for single ones.
 
-    What a model does not say is as for all. None, and what nobody says, is unlimited.
+    What a model does not say is as for all. None, and what nobody says, is unlimited. The
+    `catalogue` says which quotas there are.
     """
 
     common: Mapping[str, int | None] = field(default_factory=dict)
     models: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    catalogue: LimitCatalogue = field(default_factory=built_in, compare=False, repr=False)
 
     def of(self, model: str) -> dict[str, int]:
         """Return what limits a model."""
@@ -84,12 +49,15 @@ class Limits:
         return {name: limit for name, limit in merged.items() if limit is not None}
 
 
-def parse_limits(texts: Iterable[str]) -> Limits:
+def parse_limits(texts: Iterable[str], catalogue: LimitCatalogue | None = None) -> Limits:
     """Read the values of `--limits`: `rpm=5,tpm=30K`, or for one model `gpt-oss-120b:rpm=5`.
 
-    A limit is a whole number (`30000`, `30K`, `1M`) or `none`. Raises ValueError with a sentence
-    that names the option, the fault and what was meant.
+    A limit is a whole number (`30000`, `30K`, `1M`) or `none`; the catalogue (default: the built-in
+    one) says what can be limited. Raises ValueError with a sentence that names the option, the
+    fault and what was meant.
     """
+    catalogue = catalogue or built_in()
+    names = tuple(quota.name for quota in catalogue.quotas)
     common: dict[str, int | None] = {}
     models: dict[str, dict[str, int | None]] = {}
     for text in texts:
@@ -97,28 +65,28 @@ def parse_limits(texts: Iterable[str]) -> Limits:
         model = before.strip()
         if colon and not model:
             raise _fault(text, "a model stands before the colon, as in gpt-oss-120b:rpm=5")
-        if model.lower() in _NAMES:
+        if model.lower() in names:
             raise _fault(text, f"write {model.lower()}=5, with an equals sign")
         if "," in model:
             raise _fault(text, _OWN)
         target = models.setdefault(model, {}) if colon else common
         for item in text[len(before) + len(colon) :].split(","):
-            name, limit = _parse_item(text, item.strip())
+            name, limit = _parse_item(text, item.strip(), names)
             if name in target:
                 raise _fault(text, f"{name} is given twice{f' for {model}' if colon else ''}")
             target[name] = limit
-    return Limits(common, models)
+    return Limits(common, models, catalogue)
 
 
-def _parse_item(text: str, item: str) -> tuple[str, int | None]:
+def _parse_item(text: str, item: str, names: tuple[str, ...]) -> tuple[str, int | None]:
     if ":" in item:
         raise _fault(text, _OWN)
     written, equals, value = (part.strip() for part in item.partition("="))
     name = written.lower()
-    if name not in _NAMES and (equals or name[:3] not in _NAMES):
-        close = difflib.get_close_matches(name, _NAMES, n=1)
+    if name not in names and (equals or name[:3] not in names):
+        close = difflib.get_close_matches(name, names, n=1)
         meant = f"; did you mean {close[0]}?" if close else ""
-        raise _fault(text, f"there is no limit {written!r}{meant} (there are {', '.join(_NAMES)})")
+        raise _fault(text, f"there is no limit {written!r}{meant} (there are {', '.join(names)})")
     if not value:
         raise _fault(text, f"{item!r} lacks its number; write it as {name[:3]}=5")
     return name, _parse_number(text, name, value)
@@ -186,6 +154,7 @@ class Limiter:
     def __init__(self, limits: Limits, clock: Clock, *, retry_after: bool = False) -> None:
         self.limits = limits
         self.retry_after = retry_after
+        self._quotas = limits.catalogue.quotas
         self._clock = clock
         self._lock = threading.Lock()
         self._accounts: dict[tuple[str, str], dict[str, Bucket]] = {}
@@ -207,30 +176,30 @@ class Limiter:
             buckets = self._buckets(account, model, now)
             waits = {
                 quota.name: buckets[quota.name].wait(quota.amount(tokens), now)
-                for quota in QUOTAS
+                for quota in self._quotas
                 if quota.name in buckets
             }
-            for quota in QUOTAS:
+            for quota in self._quotas:
                 if waits.get(quota.name, 0) != 0:
-                    headers = _headers(buckets, now, None)
+                    headers = self._headers(buckets, now, None)
                     if self.retry_after:
                         headers |= _retry_after(waits.values())
                     raise Refusal(quota.error, headers=headers)
             reserved = []
-            for quota in QUOTAS:
+            for quota in self._quotas:
                 if bucket := buckets.get(quota.name):
                     own = quota.counted == "tokens"
                     charge = bucket.take(quota.amount(tokens), now, reserved=own)
                     if own:
                         reserved.append((bucket, charge))
-            return Admission(self, _headers(buckets, now, tokens), reserved)
+            return Admission(self, self._headers(buckets, now, tokens), reserved)
 
     def headers(self, account: str, model: str) -> dict[str, str]:
         """Return the headers of an answer to what needs no admission, such as a refusal."""
         with self._lock:
             now = self._clock.nanoseconds()
             buckets = self._accounts.get((account, model)) or self._new(model, now)
-            return _headers(buckets, now, None)
+            return self._headers(buckets, now, None)
 
     def _settle(self, reserved: Iterable[tuple[Bucket, Charge]], tokens: int) -> None:
         with self._lock:
@@ -251,7 +220,16 @@ class Limiter:
 
     def _new(self, model: str, now: int) -> dict[str, Bucket]:
         limits = self.limits.of(model)
-        return {q.name: Bucket(limits[q.name], q.seconds, now) for q in QUOTAS if q.name in limits}
+        return {
+            q.name: Bucket(limits[q.name], q.seconds, now) for q in self._quotas if q.name in limits
+        }
+
+    def _headers(
+        self, buckets: Mapping[str, Bucket], now: int, tokens: int | None
+    ) -> dict[str, str]:
+        """Write the headers. `tokens` is what the request has reserved; None: not admitted."""
+        catalogue = self.limits.catalogue
+        return {**_generous(catalogue, tokens), **_shown(catalogue, buckets, now)}
 
     def _sweep(self, now: int) -> None:
         """Make room, now and then: forget accounts whose buckets are full, as good as new.
@@ -269,29 +247,24 @@ class Limiter:
         self._sweep_at = max(1024, 2 * len(self._accounts))
 
 
-def _headers(buckets: Mapping[str, Bucket], now: int, tokens: int | None) -> dict[str, str]:
-    """Write the headers. `tokens` is what the request has reserved; None: it was not admitted."""
-    return {**_generous(tokens), **_shown(buckets, now)}
-
-
 @lru_cache(maxsize=1024)
-def _generous(tokens: int | None) -> dict[str, str]:
-    """Write the headers of a new, generous account after a request that reserved tokens."""
-    buckets = {quota.name: Bucket(GENEROUS, quota.seconds, 0) for quota in QUOTAS}
+def _generous(catalogue: LimitCatalogue, tokens: int | None) -> dict[str, str]:
+    """Write the headers of a new account without limits after a request that reserved tokens."""
+    buckets = {q.name: Bucket(catalogue.unlimited, q.seconds, 0) for q in catalogue.quotas}
     if tokens is not None:
-        for quota in QUOTAS:
+        for quota in catalogue.quotas:
             buckets[quota.name].take(quota.amount(tokens), 0)
-    return _shown(buckets, 0)
+    return _shown(catalogue, buckets, 0)
 
 
-def _shown(buckets: Mapping[str, Bucket], now: int) -> dict[str, str]:
+def _shown(catalogue: LimitCatalogue, buckets: Mapping[str, Bucket], now: int) -> dict[str, str]:
     headers = {}
-    for quota in QUOTAS:
+    for quota in catalogue.quotas:
         if bucket := buckets.get(quota.name):
-            headers[f"x-ratelimit-limit-{quota.suffix}"] = str(bucket.capacity)
-            headers[f"x-ratelimit-remaining-{quota.suffix}"] = str(bucket.remaining(now))
-            if quota.name in _WITH_RESET:
-                headers[f"x-ratelimit-reset-{quota.suffix}"] = _seconds(bucket.until_full(now))
+            headers[quota.limit_header] = str(bucket.capacity)
+            headers[quota.remaining_header] = str(bucket.remaining(now))
+            if quota.reset_header is not None:
+                headers[quota.reset_header] = _seconds(bucket.until_full(now))
     return headers
 
 

@@ -1,5 +1,6 @@
 """Remembering answers: a pure function gives the same answer to the same request."""
 
+import sys
 from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
@@ -33,3 +34,10 @@ class Memory(Generic[T]):
         while self._held > self._limit:
             _, (_, gone) = self._kept.popitem(last=False)
             self._held -= gone
+
+
+def size_of(values: tuple[Hashable, ...]) -> int:
+    """Say how many bytes a tuple holds, and tuples in it: keys can be larger than answers."""
+    return sys.getsizeof(values) + sum(
+        size_of(value) if isinstance(value, tuple) else sys.getsizeof(value) for value in values
+    )

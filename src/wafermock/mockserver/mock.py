@@ -1,24 +1,24 @@
 """The mock: a pure function from a request, and the moment it comes at, to its answer."""
 
-import contextlib
-import re
 from collections.abc import Hashable
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from wafermock.spec import Contract, Operation, Response, Route
+from wafermock.spec import Contract, Operation, Route
 from wafermock.spec.faults import Fault, faults
 from wafermock.spec.requirements import Unmet
 
 from . import bounds
 from .call import Call
 from .canned import Canned, Uncanned
-from .composers import COMPOSERS, JSON, Materials
+from .composers import COMPOSERS, Materials
 from .decode import decode, holds_data
 from .draws import digest, uuid4
-from .event_stream import encode_json
+from .errors import error_answer, in_header, preferred_error, undeclared
 from .exchange import STILL, Answer, Moment, Request
+from .memory import Memory, size_of
 from .parameters import parameter_faults
 from .prefer import NONE, Preferences, read_preferences
 from .refusal import Refusal
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from .script import ScriptState
 
 MIB = 1024 * 1024
+# How much is remembered of requests, and how much of answers, in bytes.
+MEMORY = 8 * MIB
+# So many times the bytes of a body are taken by its data.
+_DECODED = 8
 
 Validation = Literal["strict", "warn", "off"]
 
@@ -63,9 +67,11 @@ class _Asked:
 
     request: Request
     moment: Moment
+    heard: tuple[Hashable, ...]
     preferences: Preferences
     scope: str
     operation: Operation | None = None
+    read: tuple[Any, ...] = ()
     identity: bytes = b""
 
 
@@ -88,6 +94,7 @@ class Mock:
         self._schemes = contract.document.get("components", {}).get("securitySchemes", {})
         self._canned: dict[str, Canned] = {}
         self._prompts = _prompt_cache() if settings.cache == "seen" else None
+        self._forget()
         self._heard_headers = tuple(sorted(_heard_headers(contract, self._schemes)))
         for operation in contract.operations:
             if operation.answer is not None and operation.answer not in COMPOSERS:
@@ -104,14 +111,15 @@ class Mock:
         """
         if self.script is not None and (recorded := self._recorded(request, scope)):
             return recorded
-        preferences = read_preferences(request.headers.get("prefer"))
-        asked = _Asked(request, moment, preferences, scope)
+        asked = _Asked(request, moment, self.heard(request), NONE, scope)
         try:
+            asked.preferences = read_preferences(request.headers.get("prefer"))
             answer = self._answer(asked)
         except Refusal as refusal:
-            answer = self._error(refusal, asked.operation)
-        if preferences.applied and answer.status < 400:
-            headers = {**answer.headers, "preference-applied": preferences.applied}
+            answer = error_answer(self.contract, refusal, asked.operation)
+        applied = asked.preferences.applied
+        if applied and answer.status < 400:
+            headers = {**answer.headers, "preference-applied": applied}
             answer = replace(answer, headers=headers)
         return self._with_request_id(answer, asked)
 
@@ -125,7 +133,13 @@ class Mock:
         other = copy(self)
         other.script = script
         other.settings = replace(self.settings, **settings)
+        other._forget()
         return other
+
+    def _forget(self) -> None:
+        """Begin to remember what is asked again: requests understood, answers of rules."""
+        self._calls: Memory[tuple[Call, list[str]]] = Memory(MEMORY)
+        self._answers: Memory[Answer] = Memory(MEMORY)
 
     def heard(self, request: Request) -> tuple[Hashable, ...]:
         """Return all of a request that its answer depends on."""
@@ -134,22 +148,23 @@ class Mock:
 
     def refuse(self, refusal: Refusal, request: Request) -> Answer:
         """Answer a request with an error that stands outside of it, such as a limit."""
-        asked = _Asked(request, STILL, NONE, "")
+        asked = _Asked(request, STILL, self.heard(request), NONE, "")
         route = self.contract.route(request.method, request.path)
         asked.operation = route.operation if route else None
-        return self._with_request_id(self._error(refusal, asked.operation), asked)
+        return self._with_request_id(error_answer(self.contract, refusal, asked.operation), asked)
 
     def protocol_error(self, status: int, reason: str) -> Answer:
         """Answer what is no HTTP request at all."""
         name = "malformed_request" if status < 500 else "server_error"
-        answer = self._error(Refusal(name, reason=" ".join(reason.split())), None)
+        answer = error_answer(self.contract, Refusal(name, reason=" ".join(reason.split())), None)
         request_id = uuid4(digest("no request", status, reason))
         return replace(answer, headers={**answer.headers, "x-request-id": request_id})
 
     def _with_request_id(self, answer: Answer, asked: _Asked) -> Answer:
         """Name the request: by what it means where that is known, else by its bytes."""
-        identity = asked.identity or digest(*self.heard(asked.request))
-        request_id = uuid4(digest("request", identity))
+        request_id = _request_id(asked.identity or digest(*(asked.read or asked.heard)))
+        if answer.headers.get("x-request-id") == request_id:
+            return answer
         return replace(answer, headers={**answer.headers, "x-request-id": request_id})
 
     def _route(self, request: Request) -> Route:
@@ -172,13 +187,35 @@ class Mock:
         return route
 
     def _answer(self, asked: _Asked) -> Answer:
-        request, settings = asked.request, self.settings
-        route = self._route(request)
-        operation = asked.operation = route.operation
-        authorise(operation, self._schemes, request.headers, request.query, settings.api_key)
         code = asked.preferences.code
         if code is not None and not 200 <= code < 300:
-            return self._preferred_error(operation, asked.preferences)
+            return preferred_error(
+                self.contract, self._admitted(asked).operation, asked.preferences
+            )
+        call, lines = self._understood(asked)
+        asked.operation, asked.identity = call.operation, call.identity
+        answer = self._scripted(call, asked)
+        if lines and self.settings.validate == "warn":
+            headers = {**answer.headers, "x-wafermock-violations": in_header(lines)}
+            return replace(answer, headers=headers)
+        return answer
+
+    def _understood(self, asked: _Asked) -> tuple[Call, list[str]]:
+        """Return what a request means, and what is wrong with it. Raises Refusal where that is not
+        to be answered."""
+        if self.is_pure:  # whole answers are remembered, see Service
+            return self._understand(asked)
+        key = (asked.heard, asked.moment)
+        known = self._calls.get(key)
+        if known is None:
+            known = self._understand(asked)
+            self._calls.put(key, known, size=size_of(key) * _DECODED)
+        return known
+
+    def _understand(self, asked: _Asked) -> tuple[Call, list[str]]:
+        request, settings = asked.request, self.settings
+        route = self._admitted(asked)
+        operation = route.operation
         body, schema_faults = self._read(asked, route)
         found = [*parameter_faults(route, request.query, request.headers), *schema_faults]
         if found and settings.validate == "strict":
@@ -198,12 +235,15 @@ class Mock:
             moment=asked.moment,
             pace=settings.pace,
         )
-        asked.identity = call.identity
-        answer = self._scripted(call, asked)
-        if lines and settings.validate == "warn":
-            headers = {**answer.headers, "x-wafermock-violations": _in_header(lines)}
-            return replace(answer, headers=headers)
-        return answer
+        return call, lines
+
+    def _admitted(self, asked: _Asked) -> Route:
+        """Return where a request goes, if it may go there. Raises Refusal else."""
+        request, route = asked.request, self._route(asked.request)
+        asked.operation = route.operation
+        key = self.settings.api_key
+        authorise(route.operation, self._schemes, request.headers, request.query, key)
+        return route
 
     def _unmet(self, operation: Operation, body: Any, request: Request) -> list[Unmet]:
         """List the rules between parameters that a request breaks; the model comes first."""
@@ -235,7 +275,7 @@ class Mock:
             max_body=self.settings.max_body,
         )
         bounds.check_body(body)
-        asked.identity = digest(route.operation.id, route.path_values, body)
+        asked.read = (route.operation.id, route.path_values, body)
         schema = wanted.schema_of(content_type) if holds_data(content_type) else None
         if schema is None:
             return body, []
@@ -272,9 +312,9 @@ class Mock:
         if isinstance(found, Missed):
             # Both SDKs warm their connection whenever a client is made: no script is about that.
             if self.settings.strict_script and call.operation.request_body is not None:
-                answer = self._error(found.refusal, call.operation)
+                answer = error_answer(self.contract, found.refusal, call.operation)
             else:
-                answer = self._compose(call, asked, None)
+                answer = self._composed(call, asked)
             nearest = tuple((rule.name, tuple(map(str, lacks))) for rule, lacks in found.nearest)
             return replace(answer, nearest=nearest)
         outcome = found.outcome
@@ -288,11 +328,25 @@ class Mock:
         if outcome.pace is not None:
             call = replace(call, pace=outcome.pace)
         if refusal:  # not raised: it is still the answer of a rule, and defects may act on it
-            answer = self._error(refusal, call.operation)
+            answer = error_answer(self.contract, refusal, call.operation)
         else:
-            answer = outcome.answer or self._compose(call, asked, outcome.reply)
+            answer = outcome.answer or self._composed(call, asked, outcome.reply, found.rule.name)
             answer = outcome.cut(answer) if outcome.cut else answer
+        if not acting and answer.rule == found.rule.name:
+            return answer
         return replace(answer, acting=acting or None, rule=found.rule.name)
+
+    def _composed(
+        self, call: Call, asked: _Asked, scripted: Reply | None = None, rule: str | None = None
+    ) -> Answer:
+        """Compose the answer of a rule, or of none, if that has not been done before."""
+        key = (asked.heard, asked.moment, call.pace, scripted, rule)
+        if self._prompts is None and (known := self._answers.get(key)):
+            return known
+        answer = self._with_request_id(self._compose(call, asked, scripted), asked)
+        answer = replace(answer, rule=rule)
+        self._answers.put(key, answer, size=size_of(key) + size_of(answer.parts))
+        return answer
 
     def _compose(self, call: Call, asked: _Asked, scripted: Reply | None) -> Answer:
         operation, preferences = call.operation, asked.preferences
@@ -300,19 +354,22 @@ class Mock:
         if status is not None and not (response and response.status == str(status)):
             response = operation.response(status)
             if response is None:
-                raise _undeclared(operation, status)
+                raise undeclared(operation, status)
         elif operation.answer is not None:
             materials = Materials(
                 contract=self.contract,
                 canned=Uncanned(operation) if preferences.dynamic else self._examples(operation),
                 preferences=preferences,
                 scripted=scripted,
+                only_known_models=self.settings.models == "strict",
                 cache=self._prompts,
             )
             return COMPOSERS[operation.answer](call, materials)
         if response is None:
             return Answer(200, {}, ())
-        return _generic_answer(
+        from . import generic  # not before it is needed: a first answer shall not wait for it
+
+        return generic.answer(
             operation,
             response,
             call.identity,
@@ -328,67 +385,11 @@ class Mock:
             self._canned[operation.id] = Canned(operation)
         return self._canned[operation.id]
 
-    def _preferred_error(self, operation: Operation, preferences: Preferences) -> Answer:
-        code = preferences.code or 500
-        response = operation.response(code)
-        for entry in self.contract.errors.of_status(code):
-            wanted = preferences.example in (None, entry.name)
-            if wanted and (operation.answer or _shows(response, entry.name)):
-                return self._error(Refusal(entry), operation)
-        if response is None:
-            raise _undeclared(operation, code)
-        identity = digest(operation.id, code)
-        return _generic_answer(operation, response, identity, preferences, status=code)
-
-    def _error(self, refusal: Refusal, operation: Operation | None) -> Answer:
-        """Make the answer of an error: the catalogue's, or the document's own where it differs."""
-        error = refusal.error
-        entry = self.contract.errors[error] if isinstance(error, str) else error
-        headers = {"content-type": entry.media_type, **entry.headers, **refusal.headers}
-        body = entry.answer(refusal.faults, **refusal.values)
-        declared = operation.response(entry.status) if operation else None
-        if operation and declared and not _takes(declared, body):
-            identity = digest(operation.id, entry.name)
-            with contextlib.suppress(Refusal):  # a schema that nothing can satisfy
-                own = _generic_answer(operation, declared, identity, NONE, status=entry.status)
-                # The document's own error has no place for what is wrong: a header tells it.
-                lines = [f.line for f in refusal.faults] or [entry.sentence(refusal.values)]
-                told = {"x-wafermock-violations": _in_header(lines)}
-                return replace(own, headers={**own.headers, **refusal.headers, **told})
-        raw = body.encode() if isinstance(body, str) else encode_json(body)
-        return Answer(entry.status, headers, (raw,))
-
-
-# Imported by those who need it: a first answer shall not wait for what it does not need.
-
-
-def _generic_answer(*arguments: Any, **more: Any) -> Answer:
-    from .generic import answer
-
-    return answer(*arguments, **more)
-
 
 def _prompt_cache() -> "PromptCache":
     from .prompt_cache import PromptCache
 
     return PromptCache()
-
-
-def _undeclared(operation: Operation, status: int) -> Refusal:
-    known = ", ".join(operation.responses) or "none"
-    return Refusal("undeclared_status", status=status, known=known)
-
-
-def _shows(response: Response | None, error: str) -> bool:
-    """Say whether a declared response shows an error of the catalogue among its examples."""
-    content = response.content.values() if response else ()
-    return any(error in media_type.examples for media_type in content)
-
-
-def _takes(response: Response, body: Any) -> bool:
-    """Say whether a declared error response is one that a body of the catalogue can stand for."""
-    media_type = response.content.get(JSON)
-    return not (media_type and media_type.schema) or media_type.schema.is_valid(body)
 
 
 def _heard_headers(contract: Contract, schemes: dict[str, Any]) -> set[str]:
@@ -402,7 +403,7 @@ def _heard_headers(contract: Contract, schemes: dict[str, Any]) -> set[str]:
     return heard
 
 
-def _in_header(lines: list[str]) -> str:
-    """Write faults as a header can carry them: printable ASCII, not longer than 4 KiB."""
-    text = " ".join("; ".join(lines).split())
-    return re.sub("[^ -~]", lambda match: ascii(match[0])[1:-1], text)[:4096]
+# A load test asks the same again and again.
+@lru_cache(maxsize=256)
+def _request_id(identity: bytes) -> str:
+    return uuid4(digest("request", identity))

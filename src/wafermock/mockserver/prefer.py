@@ -1,4 +1,9 @@
-"""The request header `Prefer` (RFC 7240): which example or which error the client wants."""
+"""The request header `Prefer` (RFC 7240): which example or which error the client wants.
+
+The preferences are those of Prism, a mock server whose users know them: `code`, `example` and
+`dynamic`. RFC 7240 lets a server pass over what it does not know, and so is done with preferences
+of other names. One of these three whose value is none is a slip of the pen, and is refused.
+"""
 
 import re
 from collections.abc import Iterable
@@ -48,7 +53,11 @@ def unknown_example(name: str, known: Iterable[str]) -> Refusal:
 
 
 def read_preferences(header: str | None) -> Preferences:
-    """Read a `Prefer` header (several joined with commas). What is not understood is ignored."""
+    """Read a `Prefer` header (several joined with commas). Other preferences are passed over.
+
+    Raises Refusal for a `code` that is no status of HTTP, a `dynamic` that is neither true nor
+    false, and an `example` without a name.
+    """
     if not header:
         return NONE
     found: dict[str, str] = {}
@@ -57,9 +66,21 @@ def read_preferences(header: str | None) -> Preferences:
             name, quoted, token = match.groups()
             value = re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else token or ""
             found.setdefault(name.lower(), value)  # section 2: the first of several counts
-    code = found.get("code", "")
     return Preferences(
-        example=found.get("example") or None,
-        code=int(code) if re.fullmatch(r"[1-5][0-9][0-9]", code) else None,
-        dynamic=found.get("dynamic", "").lower() == "true",
+        example=_read(found, "example", "the name of an example", _NAME),
+        code=int(_read(found, "code", "a status from 100 to 599", _STATUS) or 0) or None,
+        dynamic=(_read(found, "dynamic", "true or false", _BOOLEAN) or "").lower() == "true",
     )
+
+
+_NAME = re.compile(r".+", re.DOTALL)
+_STATUS = re.compile(r"[1-5][0-9][0-9]")
+_BOOLEAN = re.compile(r"true|false", re.IGNORECASE)
+
+
+def _read(found: dict[str, str], name: str, wanted: str, values: re.Pattern[str]) -> str | None:
+    value = found.get(name)
+    if value is not None and not values.fullmatch(value):
+        shown = f"{value[:32]}…" if len(value) > 32 else value
+        raise Refusal("malformed_preference", name=name, value=shown, wanted=wanted)
+    return value

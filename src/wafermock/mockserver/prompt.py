@@ -12,9 +12,6 @@ from .tokens import tokenise
 # What a turn costs beside its words: role and separators.
 _TOKENS_A_MESSAGE = 4
 
-# Prompts are cached in blocks of so many tokens (the vendor's documents on prompt caching).
-CACHE_BLOCK = 128
-
 # The longest token has so many characters: a space and ten letters.
 _LONGEST_TOKEN = 11
 
@@ -24,12 +21,14 @@ class ChatPrompt:
     """A conversation in tokens, message by message; the tools are a part of the first.
 
     The tokens of an image stand in the tokens of its message, each as the image's data URI.
-    `images` counts them; it is None where the model takes none.
+    `images` counts them; it is None where the model takes none. `block` is how many tokens a cached
+    prefix grows by.
     """
 
     messages: tuple[tuple[str, ...], ...]
     roles: tuple[str, ...]
     images: int | None
+    block: int
 
     @property
     def count(self) -> int:
@@ -49,7 +48,7 @@ class ChatPrompt:
         """
         answers = [at for at, role in enumerate(self.roles) if role == "assistant"]
         before = sum(map(len, self.messages[: answers[-1]])) if answers else 0
-        return before // CACHE_BLOCK * CACHE_BLOCK
+        return before // self.block * self.block
 
 
 def chat_prompt(body: dict[str, Any], model: dict[str, Any], lenient: bool) -> ChatPrompt:
@@ -75,7 +74,7 @@ def chat_prompt(body: dict[str, Any], model: dict[str, Any], lenient: bool) -> C
             images += count
         written.append(tuple(tokens))
     roles = tuple(message["role"] for message in messages)
-    return ChatPrompt(tuple(written), roles, images if vision else None)
+    return ChatPrompt(tuple(written), roles, images if vision else None, model["cache_block"])
 
 
 def _text(message: dict[str, Any], keep_thoughts: bool) -> str:

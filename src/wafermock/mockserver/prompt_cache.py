@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from threading import Lock
 
-from .prompt import CACHE_BLOCK
-
 # How many blocks are remembered: eight million tokens, in some ten megabytes.
 MOST_BLOCKS = 65_536
 
@@ -25,9 +23,10 @@ class PromptCache:
         self._seen: OrderedDict[bytes, None] = OrderedDict()
         self._lock = Lock()
 
-    def read(self, tokens: Sequence[str], model: str, key: str | None) -> int:
-        """Return how many tokens of a prompt are known, in whole blocks, and remember it all."""
-        names = self._names(tokens, model, key)
+    def read(self, tokens: Sequence[str], model: str, key: str | None, block: int) -> int:
+        """Return how many tokens of a prompt are known, in whole blocks of so many tokens, and
+        remember it all."""
+        names = self._names(tokens, model, key, block)
         with self._lock:
             known = 0
             while known < len(names) and names[known] in self._seen:
@@ -38,15 +37,15 @@ class PromptCache:
                 self._seen.move_to_end(name)
             while len(self._seen) > self._most:
                 self._seen.popitem(last=False)
-        return known * CACHE_BLOCK
+        return known * block
 
-    def _names(self, tokens: Sequence[str], model: str, key: str | None) -> list[bytes]:
+    def _names(self, tokens: Sequence[str], model: str, key: str | None, block: int) -> list[bytes]:
         """Name each whole block by everything up to its end."""
-        whole = len(tokens) // CACHE_BLOCK * CACHE_BLOCK
+        whole = len(tokens) // block * block
         name = _digest(repr((model, key)).encode())
         names = []
-        for at in range(0, whole, CACHE_BLOCK):
-            name = _digest(name + "\0".join(tokens[at : at + CACHE_BLOCK]).encode())
+        for at in range(0, whole, block):
+            name = _digest(name + "\0".join(tokens[at : at + block]).encode())
             names.append(name)
         return names
 

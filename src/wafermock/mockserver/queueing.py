@@ -1,29 +1,30 @@
 """A simulated queue: how long requests wait at the moment, and who would rather not.
 
-The chat document on `queue_threshold`: with the service tiers `flex` and `auto`, a request is
-rejected beforehand if the rolling average queue time exceeds the threshold, 50 to 20000 ms.
+With some service tiers a request is rejected beforehand if the rolling average queue time exceeds
+a threshold that it names in a header (`queue` in `limits.yaml`).
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+from wafermock.spec.limits import QueueThreshold, built_in
+
 from .clock import SECOND, nanoseconds, parse_duration
 from .refusal import Refusal
-
-# parameters/queue_threshold/description of the chat document: the header, its tiers, its range.
-HEADER = "queue_threshold"
-TIERS = ("flex", "auto")
-LEAST, MOST = 50, 20_000  # milliseconds
 
 
 class Queue:
     """The queue of a server. `seconds` is its rolling average queue time, and may be set.
 
     None: nothing is simulated. Then a queue time is under a millisecond, below any threshold.
+    `threshold` is how requests name theirs (default: as the built-in catalogue says).
     """
 
-    def __init__(self, seconds: float | None = None) -> None:
+    def __init__(
+        self, seconds: float | None = None, threshold: QueueThreshold | None = None
+    ) -> None:
         self._time: int | None = None
+        self._threshold = threshold
         self.seconds = seconds
 
     @property
@@ -45,18 +46,22 @@ class Queue:
         wants it. A threshold that the contract does not allow is ignored: to refuse it is the
         contract's business.
         """
-        limit = _threshold(headers.get(HEADER)) if body.get("service_tier") in TIERS else None
-        if limit is not None and self._time is not None and self._time > limit:
-            raise Refusal("queue_exceeded")
+        if self._time is not None:
+            threshold = self._threshold or built_in().queue
+            tier = body.get("service_tier")
+            asked = isinstance(tier, str) and tier in threshold.tiers
+            limit = _read(headers.get(threshold.header), threshold) if asked else None
+            if limit is not None and self._time > limit:
+                raise Refusal("queue_exceeded")
         return self.seconds
 
 
-def _threshold(header: str | None) -> int | None:
-    """Read a threshold in milliseconds, return nanoseconds; None for what is none."""
+def _read(header: str | None, threshold: QueueThreshold) -> int | None:
+    """Read a header in milliseconds, return nanoseconds; None for what is no threshold."""
     text = (header or "").strip()
-    if not (text.isascii() and text.isdecimal() and len(text) <= len(str(MOST))):
+    if not (text.isascii() and text.isdecimal() and len(text) <= len(str(threshold.most))):
         return None
-    return int(text) * SECOND // 1000 if LEAST <= int(text) <= MOST else None
+    return int(text) * SECOND // 1000 if threshold.least <= int(text) <= threshold.most else None
 
 
 def parse_queue_time(text: str) -> float:

@@ -1,7 +1,6 @@
 """The mock in time: what an answer depends on beside its request. A clock, limits, a queue."""
 
-import sys
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +9,9 @@ from .clock import Clock
 from .draws import digest
 from .exchange import Answer, Moment, Request
 from .limits import Admission, Limiter, Limits
-from .memory import Memory
+from .memory import Memory, size_of
 from .mock import MIB, Mock
-from .queueing import HEADER, Queue
+from .queueing import Queue
 from .refusal import Refusal
 from .scope import split_scope
 
@@ -62,8 +61,9 @@ class Service:
     ) -> None:
         self.mock = mock
         self.clock = clock or Clock()
-        self.limiter = limiter or Limiter(Limits(), self.clock)
-        self.queue = queue or Queue()
+        self.limiter = limiter or Limiter(Limits(catalogue=mock.contract.limits), self.clock)
+        self.queue = queue or Queue(threshold=mock.contract.limits.queue)
+        self._queue_header = mock.contract.limits.queue.header
         self.watch = watch
         self.choices = choices
         self.armed: Armed | None = None
@@ -83,11 +83,11 @@ class Service:
             self._read_script_again(self.mock.script)
         if not self._repeats(request):
             return self._turn(request, Moment(time, queued), scope, early)
-        key = (*self.mock.heard(request), request.headers.get(HEADER), time, queued)
+        key = (*self.mock.heard(request), request.headers.get(self._queue_header), time, queued)
         turn = self._memory.get(key)
         if turn is None:
             turn = self._turn(request, Moment(time, queued), scope, None)
-            self._memory.put(key, turn, size=_size(key) + _size(turn.answer.parts))
+            self._memory.put(key, turn, size=size_of(key) + size_of(turn.answer.parts))
         # The same is said in every scope, but whoever takes note of it wants to know in which.
         return turn if turn.scope == scope else replace(turn, scope=scope)
 
@@ -151,9 +151,8 @@ class Service:
 
     def _read_script_again(self, state: "ScriptState") -> None:
         """Take a changed script in; of a broken one say so, and go on with the last good rules."""
-        if state.script.changed():
-            state.script = state.script.reload()
-            problem, count = state.script.problem, len(state.script.rules)
+        if script := state.read_again():
+            problem, count = script.problem, len(script.rules)
             if self.watch:
                 rules = f"{count} rule{'s' * (count != 1)}"
                 self.watch(str(problem) if problem else f"script read again: {rules}")
@@ -257,7 +256,7 @@ class Service:
     def _counted_out(self, answer: Answer, request: Request, model: str) -> Answer:
         """Give an answer that costs nothing the headers of the limits."""
         shown = self.limiter.headers(_account(request.headers), model)
-        return replace(answer, headers={**shown, **answer.headers})
+        return replace(answer, headers={**shown, **answer.headers}) if shown else answer
 
     def _chosen(self, request: Request, scope: str, early: "Early | None") -> "CallChoices | None":
         """Say what is armed, and what the request's header and the server's options choose."""
@@ -299,12 +298,5 @@ def _account(headers: Mapping[str, str]) -> str:
     return headers.get("authorization", "").partition(" ")[2].strip()
 
 
-def _size(values: tuple[Hashable, ...]) -> int:
-    """Say how many bytes a tuple holds, and tuples in it: keys can be larger than answers."""
-    return sys.getsizeof(values) + sum(
-        _size(value) if isinstance(value, tuple) else sys.getsizeof(value) for value in values
-    )
-
-
 def _with_headers(answer: Answer, headers: Mapping[str, str]) -> Answer:
-    return replace(answer, headers={**answer.headers, **headers})
+    return replace(answer, headers={**answer.headers, **headers}) if headers else answer

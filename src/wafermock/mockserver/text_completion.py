@@ -63,11 +63,13 @@ def compose(
             choices.append(choice)
             bounds.check_written(written)
     bounds.check_logprobs(written, generation)
-    key = body.get("prompt_cache_key")
+    key, block = body.get("prompt_cache_key"), models[name]["cache_block"]
     usage = Usage(
         prompt_tokens=sum(len(prompt.tokens) for prompt in asked),
         completion_tokens=0,
-        cached_tokens=sum(cache.read(prompt.tokens, name, key) for prompt in asked) if cache else 0,
+        cached_tokens=sum(cache.read(prompt.tokens, name, key, block) for prompt in asked)
+        if cache
+        else 0,
     )
     return complete(call, name, choices, usage, models)
 

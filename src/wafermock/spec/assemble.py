@@ -6,6 +6,7 @@ from typing import Any
 from .contract import Contract
 from .document import Document
 from .errors import ErrorCatalogue
+from .limits import LimitCatalogue
 from .models import ModelCatalogue
 from .requirements import RequirementCatalogue
 
@@ -18,11 +19,12 @@ def assemble(
     profile: str,
     validation_form: dict[str, Any] | None = None,
 ) -> Contract:
-    """Put a completed document and the catalogues (errors, models, requirements) together.
+    """Put a completed document and the catalogues (errors, models, requirements, limits) together.
 
     `validation_form` is that of the document's schemas where it is known already.
     """
     errors = ErrorCatalogue(catalogues["errors"], profile)
     models = ModelCatalogue(catalogues["models"])
     requirements = RequirementCatalogue(catalogues["requirements"], errors)
-    return Contract(root, profile, errors, models, requirements, validation_form)
+    limits = LimitCatalogue(catalogues["limits"])
+    return Contract(root, profile, errors, models, requirements, limits, validation_form)

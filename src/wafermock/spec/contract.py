@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from .errors import ErrorCatalogue
+from .limits import LimitCatalogue
 from .models import ModelCatalogue
 from .operation import (
     IGNORED_HEADERS,
@@ -48,6 +49,7 @@ class Contract:
         errors: ErrorCatalogue,
         models: ModelCatalogue,
         requirements: RequirementCatalogue,
+        limits: LimitCatalogue,
         validation_form: dict[str, Any] | None = None,
     ) -> None:
         self.document = document
@@ -55,6 +57,7 @@ class Contract:
         self.errors = errors
         self.models = models
         self.requirements = requirements
+        self.limits = limits
         self.schemas = SchemaSpace(document, validation_form)
 
     @cached_property

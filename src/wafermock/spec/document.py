@@ -1,12 +1,18 @@
 """Reading a YAML or JSON document, and saying where in it something stands."""
 
 import json
+import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .pointer import Pointer, format_pointer
+
+if TYPE_CHECKING:
+    from .json_lines import JsonLines
+    from .yaml_data import YamlLines
 
 
 class DocumentError(Exception):
@@ -45,16 +51,19 @@ class Document:
     root: dict[str, Any]
 
     @cached_property
-    def _lines(self) -> Any:
-        from .yaml_data import lines
+    def _lines(self) -> "JsonLines | YamlLines":
+        text = self.path.read_text(encoding="utf-8-sig") if self.text is None else self.text
+        if is_json(text):
+            from .json_lines import JsonLines
 
-        return lines(self.path.read_text(encoding="utf-8-sig") if self.text is None else self.text)
+            return JsonLines(text)
+        from .yaml_data import YamlLines
+
+        return YamlLines(text)
 
     def line_of(self, pointer: Pointer) -> int | None:
         """Return the line (from 1) of the value at a pointer, or of its nearest ancestor."""
-        from .yaml_data import line_of
-
-        return line_of(self._lines, pointer)
+        return self._lines.line_of(pointer)
 
     def error(self, message: str, pointer: Pointer) -> DocumentError:
         """Make the error that points into this document."""
@@ -65,8 +74,7 @@ class Document:
 def read_document(path: Path | str) -> Document:
     """Read a YAML or JSON file whose root is a mapping.
 
-    Raises DocumentError: no such file, not UTF-8, a fault of syntax (with its line), a key that
-    stands twice, an alias that contains itself, a root that is no mapping.
+    Raises DocumentError: no such file, not UTF-8, and all that `parse_document` raises.
     """
     path = Path(path)
     try:
@@ -75,16 +83,41 @@ def read_document(path: Path | str) -> Document:
         raise DocumentError(f"not UTF-8 text (byte {error.start})", file=path) from None
     except OSError as error:
         raise DocumentError(error.strerror or "cannot be read", file=path) from None
-    json_inside = path.suffix == ".json" or _is_json(text)
-    root = _parse_json(text, path) if json_inside else _read_yaml(text, path)
+    return parse_document(text, path)
+
+
+def parse_document(text: str, path: Path) -> Document:
+    """Read a YAML or JSON text whose root is a mapping; `path` is what messages call it.
+
+    Raises DocumentError: a fault of syntax (with its line), a key that stands twice, an alias that
+    contains itself, a root that is no mapping.
+    """
+    root = _data(text, path)
     if not isinstance(root, dict):
         raise DocumentError("a mapping is wanted here", file=path, line=1, pointer=())
     return Document(path, text, root)
 
 
-def _is_json(text: str) -> bool:
-    """Say whether a text is JSON: libyaml refuses some of it (tabs, surrogate pairs)."""
-    if not text.lstrip().startswith("{"):
+def _data(text: str, path: Path) -> Any:
+    """Return a text's data: of JSON as JSON, since libyaml refuses some of it (tabs, surrogate
+    pairs) and takes ten times as long."""
+    if path.suffix == ".json":
+        return _read_json(text, path)
+    if _may_be_json(text):
+        try:
+            return _read_json(text, path)
+        except _NotJson:
+            pass  # YAML's own way to write `{`
+    return _read_yaml(text, path)
+
+
+def _may_be_json(text: str) -> bool:
+    return re.match(r"[ \t\r\n]*\{", text) is not None
+
+
+def is_json(text: str) -> bool:
+    """Say whether a text is an object of JSON, which is read as such whatever it is called."""
+    if not _may_be_json(text):
         return False
     try:
         json.loads(text)
@@ -100,30 +133,45 @@ def _read_yaml(text: str, path: Path) -> Any:
     return read_yaml(text, path)
 
 
-def _parse_json(text: str, path: Path) -> Any:
+class _NotJson(DocumentError):
+    """A text that is not JSON, or not as Python's reader can read it."""
+
+
+def _read_json(text: str, path: Path) -> Any:
     try:
         root = json.loads(text, object_pairs_hook=_unique)
-        refuse_what_json_cannot_hold(root)
     except json.JSONDecodeError as error:
         at = error.pos
         if error.msg.startswith("Illegal trailing comma"):  # Python 3.13 points at the comma
             at += len(text[at:]) - len(text[at:].lstrip(", \t\r\n"))
         line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
         message = f"not JSON: {error.msg} (column {column})"
-        raise DocumentError(message, file=path, line=line) from None
+        raise _NotJson(message, file=path, line=line) from None
     except RecursionError:
-        raise DocumentError("not JSON that can be read: nested too deep", file=path) from None
+        raise _NotJson("not JSON that can be read: nested too deep", file=path) from None
+    except _Twice as error:
+        raise DocumentError(f"not JSON that can be read: {error}", file=path) from None
+    except ValueError as error:
+        raise _NotJson(f"not JSON that can be read: {error}", file=path) from None
+    try:
+        refuse_what_json_cannot_hold(root)
     except ValueError as error:
         raise DocumentError(f"not JSON that can be read: {error}", file=path) from None
+    except RecursionError:
+        raise DocumentError("not JSON that can be read: nested too deep", file=path) from None
     return root
+
+
+class _Twice(ValueError):
+    """A key that stands twice in an object."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!r} stands twice in an object")
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in counts.items() if count > 1)
+        raise _Twice(f"the key {twice!r} stands twice in an object")
     return mapping
 
 

@@ -11,7 +11,7 @@ from .document import Document, read_document
 
 HERE = Path(__file__).parent
 DEFAULT_PROFILE = "documented"
-CATALOGUES = ("errors", "models", "requirements")
+CATALOGUES = ("errors", "models", "requirements", "limits")
 
 
 @dataclass(frozen=True)

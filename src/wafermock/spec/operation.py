@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from .media_type import essence
 from .schema import Schema
 
 SEQUENTIAL = "text/event-stream"
@@ -76,7 +77,7 @@ class RequestBody:
     def schema_of(self, content_type: str | None) -> Schema | None:
         """Return the schema of a body sent with a Content-Type: of its media type, else of the
         first that has one (a document may describe the body once for all its spellings)."""
-        name = (content_type or "").partition(";")[0].strip().lower()
+        name = essence(content_type)
         if name in self.content and self.content[name].schema:
             return self.content[name].schema
         return next((media.schema for media in self.content.values() if media.schema), None)

@@ -120,36 +120,45 @@ def _refuse_more_than(most: int, root: yaml.Node) -> None:
             waiting.extend((part, False) for part in inner)
 
 
-def lines(text: str) -> Any:
-    """Return a text as YAML's nodes, which know their lines; None for what YAML cannot read.
+class YamlLines:
+    """Says on which line (from 1) a value of a YAML text stands; JSON is YAML but for tabs between
+    its tokens."""
 
-    JSON is YAML but for tabs between its tokens.
-    """
-    try:
-        return yaml.compose(text.replace("\t", " "), Loader=_BaseLoader)
-    except (yaml.YAMLError, RecursionError):
+    def __init__(self, text: str) -> None:
+        try:
+            self._root = yaml.compose(text.replace("\t", " "), Loader=_BaseLoader)
+        except (yaml.YAMLError, RecursionError):
+            self._root = None
+        self._members: dict[int, dict[str, tuple[int, yaml.Node]]] = {}
+
+    def line_of(self, pointer: Pointer) -> int | None:
+        """Return the line of the value at a pointer, or of its nearest ancestor; None where YAML
+        cannot read the text. A member of a mapping stands where its name does."""
+        if self._root is None:
+            return None
+        node = self._root
+        line: int = node.start_mark.line
+        for token in pointer:
+            child = self._child(node, token)
+            if child is None:
+                break
+            line, node = child
+        return line + 1
+
+    def _child(self, node: yaml.Node, token: str | int) -> tuple[int, yaml.Node] | None:
+        if isinstance(node, yaml.MappingNode):
+            return self._members_of(node).get(str(token))
+        if isinstance(node, yaml.SequenceNode) and str(token).isdecimal():
+            for item in node.value[int(token) : int(token) + 1]:
+                return item.start_mark.line, item
         return None
 
-
-def line_of(node: Any, pointer: Pointer) -> int | None:
-    """Return the line (from 1) of the part at a pointer, or of its nearest ancestor."""
-    if node is None:
-        return None
-    line: int = node.start_mark.line
-    for token in pointer:
-        child = _child(node, token)
-        if child is None:
-            break
-        line, node = child
-    return line + 1
-
-
-def _child(node: yaml.Node, token: str | int) -> tuple[int, yaml.Node] | None:
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            if key.value == str(token):
-                return key.start_mark.line, value
-    elif isinstance(node, yaml.SequenceNode) and str(token).isdecimal():
-        for item in node.value[int(token) : int(token) + 1]:
-            return item.start_mark.line, item
-    return None
+    def _members_of(self, node: yaml.MappingNode) -> dict[str, tuple[int, yaml.Node]]:
+        """Return the lines and values of a mapping's members; gone through once a mapping."""
+        if id(node) not in self._members:
+            members: dict[str, tuple[int, yaml.Node]] = {}
+            for key, value in node.value:
+                if isinstance(key, yaml.ScalarNode):
+                    members.setdefault(key.value, (key.start_mark.line, value))
+            self._members[id(node)] = members
+        return self._members[id(node)]

@@ -5,7 +5,7 @@ import gzip
 import json
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -161,14 +161,12 @@ RULE = "rules:\n- {name: NAME, reply: {text: hi}}\n"
 
 
 @pytest.fixture
-def scripts(bench: Any, tmp_path: Path) -> Iterator[LoadedScripts]:
+def scripts(bench: Any, tmp_path: Path) -> LoadedScripts:
     file = tmp_path / "started.yaml"
     file.write_text(RULE.replace("NAME", "started"), encoding="utf-8")
     mock = bench.service.mock
     mock.script = ScriptState(Script.load(file, mock.contract))
-    made = LoadedScripts(mock)
-    yield made
-    made.close()
+    return LoadedScripts(mock)
 
 
 def names(scripts: LoadedScripts) -> list[str]:

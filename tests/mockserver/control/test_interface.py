@@ -5,6 +5,7 @@ Every answer that a test gets here is held against the document, see `told`.
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from openapi_spec_validator import validate
 from wafermock.mockserver.control import bench as parts
 from wafermock.mockserver.control import control as control_module
 from wafermock.mockserver.control.bench import RuleShown
+from wafermock.mockserver.control.control import Control
 from wafermock.mockserver.control.entry import Miss, Why
 from wafermock.mockserver.control.interface import ControlInterface, _Operations
 from wafermock.mockserver.control.paths import PREFIX, is_control
 from wafermock.mockserver.control.routes import Problem, Routes
+from wafermock.mockserver.control.scripts import MOST_YAML, LoadedScripts
 from wafermock.mockserver.exchange import Answer, Request
 from wafermock.mockserver.service import Service
 from wafermock.mockserver.wire.defects import DEFECTS
@@ -365,9 +368,6 @@ class Scripts:
     def reset(self, scope: str | None) -> None:
         self.resets.append(scope)
 
-    def close(self) -> None:
-        self.known = []
-
 
 YAML = {"content-type": "application/yaml; charset=utf-8"}
 
@@ -447,6 +447,39 @@ def test_paths_and_methods(bench: Any, method: str, path: str, status: int, says
     assert answer.status == status
     assert says in message(answer)
     assert ("allow" in answer.headers) == (status == 405)
+
+
+@pytest.fixture
+def loading(bench: Any) -> Any:
+    """The bench, with a script that can be loaded."""
+    scripts = LoadedScripts(bench.service.mock)
+    return replace(bench, control=Control(bench.service, scripts=scripts))
+
+
+def test_a_long_script_in_yaml_is_told_its_bound(loading: Any) -> None:
+    """YAML takes ten times as long to read as JSON, which has the bound of every body."""
+    yaml = "rules: [{name: a, reply: {text: " + "x" * MOST_YAML + "}}]"
+    answer = loading.ask("POST", "/script", yaml.encode(), headers=YAML)
+    assert answer.status == 413
+    assert f"at most {MOST_YAML} characters" in message(answer)
+    assert "write it as JSON" in message(answer)
+    flow = "{" + yaml  # neither JSON nor, behind its bound, to be read as YAML
+    assert loading.ask("PUT", "/script", flow.encode(), headers=YAML).status == 413
+    rules = [{"name": "a", "reply": {"text": "x" * MOST_YAML}}]
+    listed = loading.do("POST", "/script", json.dumps({"rules": rules}).encode(),
+                      headers=YAML)  # fmt: skip
+    assert [rule["name"] for rule in listed["rules"]] == ["a"]
+
+
+def test_a_script_of_many_rules_knows_the_line_of_each(loading: Any) -> None:
+    rules = [{"name": f"r{n}", "reply": {"text": "x"}} for n in range(3000)]
+    text = json.dumps({"rules": rules}, indent=1)
+    listed = loading.do("POST", "/script", text.encode(), headers=YAML)
+    lines = text.splitlines()
+    for rule in listed["rules"]:
+        file, _, line = rule["place"].rpartition(":")
+        assert file == "script-1.yaml"
+        assert lines[int(line) - 1 : int(line) + 1] == ["  {", f'   "name": "{rule["name"]}",']
 
 
 def test_a_body_over_the_bound_is_told_as_that(bench: Any) -> None:

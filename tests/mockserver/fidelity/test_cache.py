@@ -88,13 +88,13 @@ def test_images_are_a_part_of_the_prefix() -> None:
 def test_the_memory_is_bounded_and_forgets_the_oldest() -> None:
     cache = PromptCache(most_blocks=4)
     tokens = [str(n) for n in range(4 * 128)]
-    assert cache.read(tokens, "m", None) == 0
-    assert cache.read(tokens, "m", None) == 512
-    cache.read(["x"] * 128, "m", None)
-    assert cache.read(tokens[:256], "m", None) == 256, "the ends go first"
-    assert cache.read(tokens, "m", None) == 384
+    assert cache.read(tokens, "m", None, 128) == 0
+    assert cache.read(tokens, "m", None, 128) == 512
+    cache.read(["x"] * 128, "m", None, 128)
+    assert cache.read(tokens[:256], "m", None, 128) == 256, "the ends go first"
+    assert cache.read(tokens, "m", None, 128) == 384
     for start in range(50):
-        cache.read([str(n) for n in range(start, start + 1280)], "m", None)
+        cache.read([str(n) for n in range(start, start + 1280)], "m", None, 128)
     assert len(cache._seen) <= 4
 
 
@@ -106,7 +106,7 @@ def test_known_is_the_longest_common_prefix(words: list[str]) -> None:
     for word in words:
         tokens = [letter for letter in word for _ in range(128)]
         common = [_common(tokens, before) for before in seen]
-        assert cache.read(tokens, "m", "k") == max(common, default=0)
+        assert cache.read(tokens, "m", "k", 128) == max(common, default=0)
         seen.append(tokens)
 
 

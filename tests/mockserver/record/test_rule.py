@@ -7,7 +7,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wafermock.mockserver.exchange import Request
@@ -76,6 +76,8 @@ def test_text_is_read_as_it_was_written(texts: list[str], title: str) -> None:
 
 
 @given(st.binary(max_size=50), st.lists(st.integers(0, 50), max_size=5), st.booleans())
+@example(b"\xd7}4", [], False)  # 1300 in Base64
+@example(b"\xb6\xbb\x9e", [], True)  # true
 def test_bytes_are_kept(body: bytes, cuts: list[int], streamed: bool) -> None:
     cuts = sorted({min(cut, len(body)) for cut in cuts})
     pieces = [body[a:b] for a, b in zip([0, *cuts], [*cuts, len(body)], strict=True)]

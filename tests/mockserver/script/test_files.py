@@ -3,7 +3,11 @@
 import os
 from pathlib import Path
 
-from wafermock.mockserver.script import Script
+import pytest
+
+from wafermock.mockserver.script import Rule, Script, ScriptState, rules_of
+from wafermock.spec import DocumentError
+from wafermock.spec.document import parse_document
 
 from . import asking
 
@@ -132,3 +136,82 @@ def test_the_content_type_of_a_body_is_guessed(tmp_path: Path) -> None:
         answer = script.rules[0].steps[0].reply.answer
         assert answer is not None
         assert answer.headers["content-type"] == kind
+
+
+def given(text: str, name: str = "loaded.yaml") -> tuple[Rule, ...]:
+    return rules_of(parse_document(text, Path(name)), asking.contract())
+
+
+THREE = "rules: [{name: three, reply: {text: z}}]"
+
+
+def test_given_rules_come_first_and_stay_when_files_are_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    write(file, ONE)
+    state = ScriptState(Script.load(file, asking.contract()))
+    state.put(given(TWO))
+    assert names(state.script) == ["two", "one"]
+    assert [rule.place for rule in state.script.rules] == ["loaded.yaml:1", f"{file}:1"]
+    assert state.read_again() is None
+    write(file, THREE)
+    assert state.read_again() is state.script
+    assert names(state.script) == ["two", "three"]
+    write(file, "rules: [")
+    again = state.read_again()
+    assert again is not None
+    assert again.problem is not None
+    assert names(state.script) == ["two", "three"]
+    assert state.read_again() is None  # it is told once
+
+
+def test_rules_in_place_of_all_others_end_the_files(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    write(file, ONE)
+    state = ScriptState(Script.load(file, asking.contract()))
+    state.put(given(TWO), instead=True)
+    write(file, THREE)
+    assert state.read_again() is None
+    assert names(state.script) == ["two"]
+
+
+def test_a_given_rule_of_a_name_that_is_taken_changes_nothing(tmp_path: Path) -> None:
+    state = ScriptState(asking.script(tmp_path, ONE))
+    with pytest.raises(DocumentError, match=r"loaded.yaml:1: the rule 'one' stands at .*script"):
+        state.put(given(ONE))
+    with pytest.raises(DocumentError, match=r"'one' stands at loaded.yaml:1 already"):
+        given("rules: [{name: one, reply: {text: x}}, {name: one, reply: {text: y}}]")
+    assert names(state.script) == ["one"]
+
+
+def test_a_file_that_takes_the_name_of_a_given_rule_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    write(file, ONE)
+    state = ScriptState(Script.load(file, asking.contract()))
+    state.put(given(TWO))
+    write(file, TWO)
+    again = state.read_again()
+    assert again is not None
+    assert str(again.problem).startswith(f"{file}:1: the rule 'two' stands at loaded.yaml:1")
+    assert names(state.script) == ["two", "one"]
+
+
+def test_what_is_put_in_while_files_are_read_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script is loaded over the network while `--watch` reads a changed file."""
+    file = tmp_path / "a.yaml"
+    write(file, ONE)
+    state = ScriptState(Script.load(file, asking.contract()))
+    write(file, THREE)
+    reload, loads = Script.reload, [given(TWO)]
+
+    def reload_meanwhile(script: Script) -> Script:
+        read = reload(script)
+        while loads:
+            state.put(loads.pop())
+        return read
+
+    monkeypatch.setattr(Script, "reload", reload_meanwhile)
+    assert state.read_again() is state.script
+    assert names(state.script) == ["two", "three"]
+    assert state.read_again() is None

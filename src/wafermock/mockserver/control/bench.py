@@ -54,9 +54,6 @@ class Scripts(Protocol):
     def reset(self, scope: str | None) -> None:
         """Begin all counts and scenarios anew: of a scope, or all."""
 
-    def close(self) -> None:
-        """Remove from the disk what was loaded."""
-
 
 class NoScripts:
     """A mock without scripts."""
@@ -68,9 +65,6 @@ class NoScripts:
         raise ValueError("this server reads no scripts")
 
     def reset(self, scope: str | None) -> None:
-        return None
-
-    def close(self) -> None:
         return None
 
 

@@ -262,8 +262,6 @@ class Control:
         """Let go of everything, as a server does that stops: held streams are dropped."""
         if self._holds is not None:
             self._holds.drop_all()
-        if "scripts" in self.__dict__:
-            self.scripts.close()
 
     def covered(self, scope: str | None = None) -> "list[Covered]":
         """List what the calls of the session, or of a scope, have seen and what not."""

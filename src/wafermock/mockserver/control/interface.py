@@ -194,8 +194,12 @@ class _Operations:
         return self._load(wanted, instead=True)
 
     def _load(self, wanted: Wanted, *, instead: bool) -> Any:
+        from .scripts import TooLong
+
         try:
             self._control.scripts.load(wanted.body, "script", instead=instead)
+        except TooLong as error:
+            raise Problem(413, str(error)) from None
         except (DocumentError, ValueError) as error:
             raise Problem(422, str(error)) from None
         return {"rules": [asdict(rule) for rule in self._control.scripts.rules()]}
@@ -249,11 +253,11 @@ class _Operations:
         return {"limits": shown.limits_shown(self._control.service.limiter.limits)}
 
     def setLimits(self, wanted: Wanted, request: Request) -> Any:
+        service = self._control.service
         try:
-            limits = parse_limits(wanted.body["limits"])
+            limits = parse_limits(wanted.body["limits"], service.mock.contract.limits)
         except ValueError as error:
             raise Problem(422, str(error).removeprefix("--limits "), ("/limits",)) from None
-        service = self._control.service
         service.limiter = Limiter(limits, service.clock, retry_after=service.limiter.retry_after)
         return {"limits": shown.limits_shown(limits)}
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from ..event_stream import split_events
+
 _DONE = "[DONE]"
 # Answers of up to so many bytes are remembered, read. The journal has its bound, and this another.
 _REMEMBERED = 32 * 1024
@@ -71,10 +73,9 @@ def _whole(body: bytes) -> Iterator[Any]:
 
 def _events(body: bytes) -> Iterator[Any]:
     """Yield the data of each event, decoded (WHATWG HTML, section 9.2.6)."""
-    text = body.decode("utf-8", "replace").removeprefix("\ufeff")
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    for block in text.split("\n\n"):
-        data = [line[5:].removeprefix(" ") for line in block.split("\n") if line[:5] == "data:"]
+    for event in split_events(body.removeprefix(b"\xef\xbb\xbf")):
+        lines = event.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+        data = [line[5:].removeprefix(" ") for line in lines.split("\n") if line[:5] == "data:"]
         joined = "\n".join(data)
         if not data:
             continue

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from wafermock.spec.document import read_document
+from wafermock.spec.media_type import essence
 from wafermock.spec.pointer import format_pointer
 from wafermock.spec.schema import Schema, SchemaSpace
 from wafermock.spec.structure import operations
@@ -129,7 +130,7 @@ class Routes:
             if wanted["required"]:
                 raise Problem(422, f"a body is missing; it is {' or '.join(wanted['content'])}")
             return {}
-        name = (content_type or "").partition(";")[0].strip().lower()
+        name = essence(content_type)
         if name in ("text/yaml", "application/x-yaml", "text/x-yaml"):
             name = "application/yaml"
         if name not in wanted["content"]:
@@ -173,7 +174,7 @@ class Routes:
         if "$ref" in response:
             place = tuple(response["$ref"].removeprefix("#/").split("/"))
             response = self.document["components"]["responses"][place[-1]]
-        name = content_type.partition(";")[0].strip()
+        name = essence(content_type)
         if "schema" not in response["content"][name]:
             return None
         return self._space.at((*place, "content", name, "schema"))

@@ -144,8 +144,12 @@ def make_bench(contract: Contract, settings: SpaceSettings) -> Bench:
         service = SpaceService(
             Mock(contract, settings.of_mock(_pace(settings)), state),
             clock,
-            Limiter(parse_limits(settings.limits), clock, retry_after=settings.retry_after),
-            Queue(_queue_time(settings)),
+            Limiter(
+                parse_limits(settings.limits, contract.limits),
+                clock,
+                retry_after=settings.retry_after,
+            ),
+            Queue(_queue_time(settings), contract.limits.queue),
         )
     except ValueError as error:
         # What reads the settings calls them as the command does, `--queue-time`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -141,10 +142,10 @@ class ClientRequest:
         """The body as it came: compressed if it was."""
         return self._subject.request.body
 
-    @property
+    @cached_property
     def body(self) -> Any:
         """The data of the body: of JSON or MessagePack, plain or gzip. None: nothing to read."""
-        body = self._subject.body
+        body = deepcopy(self._subject.body)  # whoever changes it does not change what was asked
         return body.get("") if body.keys() == {""} else body or None
 
     @property

@@ -3,6 +3,7 @@
 from typing import Any
 
 from wafermock.spec.excerpt import has_more_values_than
+from wafermock.spec.media_type import essence
 
 from ..bounds import MEMBER, MOST_VALUES
 from ..decode import decode
@@ -45,15 +46,11 @@ def said(request: Request) -> Any:
             request.body,
             content_type,
             request.headers.get("content-encoding"),
-            media_types=(_name(content_type),),
+            media_types=(essence(content_type) or "application/json",),
             max_body=LARGEST,
         )
     except Refusal:
         return request.body
-
-
-def _name(content_type: str | None) -> str:
-    return (content_type or "application/json").partition(";")[0].strip().lower()
 
 
 def _said(request: Request, redactor: Redactor) -> Any:

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from wafermock.spec.media_type import essence
+
+from ..event_stream import event_ends
 from ..exchange import Request
 from .redaction import Redactor
 
@@ -78,7 +81,7 @@ _TOLD_AS_THEY_COME = ("event-stream", "ndjson", "jsonl", "json-seq", "stream+jso
 
 def is_streamed(content_type: str) -> bool:
     """Say whether an answer of this type is told as it comes."""
-    return content_type.partition(";")[0].strip().lower().endswith(_TOLD_AS_THEY_COME)
+    return essence(content_type).endswith(_TOLD_AS_THEY_COME)
 
 
 def header(headers: Iterable[tuple[str, str]], name: str) -> str:
@@ -182,12 +185,8 @@ def in_one(pieces: Sequence[Piece]) -> list[Piece]:
     return [Piece(pieces[-1].at, data)] if data else []
 
 
-_EVENT_END = re.compile(rb"\r?\n\r?\n|\r\r")
-_LINE_END = re.compile(rb"\n")
-
-
 def recut(pieces: Sequence[Piece]) -> list[Piece]:
-    """Cut a stream where its events end (WHATWG HTML, section 9.2.6); lines, for one of lines.
+    """Cut a stream where its events end; lines, for one of lines.
 
     An event comes when its last byte does: what came before of it waits.
     """
@@ -208,8 +207,7 @@ def recut(pieces: Sequence[Piece]) -> list[Piece]:
 def _ends(data: bytes) -> Iterator[int]:
     """Yield where events (or, in a stream without blank lines, lines) end, and the data's end."""
     at = 0
-    for found in (_EVENT_END if _EVENT_END.search(data) else _LINE_END).finditer(data):
-        at = found.end()
+    for at in list(event_ends(data)) or [found.end() for found in re.finditer(rb"\n", data)]:
         yield at
     if at < len(data):
         yield len(data)

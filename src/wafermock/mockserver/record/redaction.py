@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
+from wafermock.spec.media_type import essence
+
 from ..exchange import Request
 from .catalogue import REDACTED, Catalogue, Pattern, catalogue
 from .json_text import Anatomy, Leaf, anatomy, indices, literal, looks_like_json
@@ -179,7 +181,7 @@ class Redactor:
         text = _as_text(body)
         if text is None:
             return self._in_binary(body)
-        kind = content_type.partition(";")[0].strip().lower()
+        kind = essence(content_type)
         if kind == "text/event-stream":
             documents = list(data_lines(text))
             found = merged(self._in_json(documents, 0), self._in_plain(text))

@@ -130,7 +130,8 @@ def written(rule: Rule) -> str:
     lines.append("    parts:\n" if reply["parts"] else "    parts: []\n")
     for part in reply["parts"]:
         at = f"{part['at']:.4f}".rstrip("0").rstrip(".")
-        value = _block(part["text"], 8) if "text" in part else f" {part['base64']}\n"
+        # Base64 in quotes: some of it is a number or a truth value to YAML.
+        value = _block(part["text"], 8) if "text" in part else f" {quoted(part['base64'])}\n"
         lines.append(f"    - at: {at}\n      {'text' if 'text' in part else 'base64'}:{value}")
     return "".join(lines)
 

@@ -1,7 +1,7 @@
 """Scripts: rules that say what is answered to which request.
 
 A script is read from files (`Script.load`), looked into at every request (`ScriptState.find`), and
-read again when its files change (`Script.changed`, `Script.reload`). Only the reading touches
+read again when its files change (`ScriptState.read_again`). Only the reading touches
 files; what is found is a function of the request, the script and the position in it.
 """
 
@@ -9,7 +9,7 @@ from .criteria import Difference
 from .outcome import Outcome, Position
 from .rule import Rule
 from .schema import script_schema
-from .script import Script, problems
+from .script import Script, problems, rules_of
 from .state import Found, Missed, ScriptState
 from .subject import Subject
 
@@ -24,5 +24,6 @@ __all__ = [
     "ScriptState",
     "Subject",
     "problems",
+    "rules_of",
     "script_schema",
 ]

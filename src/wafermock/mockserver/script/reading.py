@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -70,7 +71,8 @@ class _Reader:
             scenario=_scenario(value.get("scenario")),
             file=str(self._document.path),
             line=self._document.line_of(place) or 0,
-            identity=digest(name, dict(value)),
+            # Written by Python's own writer: a rule may be megabytes long.
+            identity=digest(name, json.dumps(value, sort_keys=True)),
         )
 
     def _match(self, value: Mapping[str, Any], place: Pointer) -> Match:

@@ -1,4 +1,8 @@
-"""A script: the rules of some files, in order, and whether the files have changed since."""
+"""A script: the rules of some files, in order, and whether the files have changed since.
+
+Rules can also be given to it that stand in no file: they come first, and stay when files are read
+again.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from wafermock.spec import Contract, DocumentError, load_contract
-from wafermock.spec.document import read_document
+from wafermock.spec.document import Document, read_document
 
 from .catalogues import Catalogues
 from .reading import read_rules
@@ -24,12 +28,13 @@ Stamp = tuple[int, int] | None
 class Script:
     """Rules, as their files had them when they were read.
 
-    `problem` is what was wrong with the files when they were last read again; the rules are then
-    those from before.
+    The first of them are `given`, which stand in no file. `problem` is what was wrong with the
+    files when they were last read again; the rules are then those from before.
     """
 
     rules: tuple[Rule, ...] = ()
     paths: tuple[Path, ...] = ()
+    given: tuple[Rule, ...] = ()
     contract: Contract | None = field(default=None, repr=False)
     stamps: dict[Path, Stamp] = field(default_factory=dict, repr=False)
     problem: DocumentError | None = None
@@ -43,11 +48,23 @@ class Script:
         `contract` knows operations and errors (default: the built-in one). Raises DocumentError
         (file, line, pointer) for the first thing that cannot be used.
         """
-        given = [paths] if isinstance(paths, Path | str) else paths
-        script, wrong = _read(tuple(map(Path, given)), contract or load_contract())
+        listed = [paths] if isinstance(paths, Path | str) else paths
+        script, wrong = _read(tuple(map(Path, listed)), contract or load_contract())
         if wrong:
             raise wrong[0]
         return script
+
+    def with_rules(self, rules: tuple[Rule, ...], *, instead: bool = False) -> Script:
+        """Return the script with rules that stand in no file: before the others, or in place of
+        them all, the files' as well.
+
+        Raises DocumentError for one that is called as another is.
+        """
+        others = Script(contract=self.contract) if instead else self
+        wrong = _same_names([*others.rules, *rules])
+        if wrong:
+            raise wrong[0]
+        return replace(others, rules=(*rules, *others.rules), given=(*rules, *others.given))
 
     def changed(self) -> bool:
         """Say whether a file is another one than when it was read, is new, or is gone.
@@ -60,10 +77,22 @@ class Script:
     def reload(self) -> Script:
         """Read the files again. Where one is broken, the rules stay, and `problem` says what is.
 
-        Never raises for what a file says.
+        So do in any case those that are `given`. Never raises for what a file says.
         """
-        script, wrong = _read(self.paths, self.contract or load_contract())
+        script, wrong = _read(self.paths, self.contract or load_contract(), self.given)
         return replace(self, stamps=script.stamps, problem=wrong[0]) if wrong else script
+
+
+def rules_of(document: Document, contract: Contract) -> tuple[Rule, ...]:
+    """Return the rules of a document that is no file.
+
+    Raises DocumentError for the first thing in it that cannot be used.
+    """
+    rules, _, wrong = read_rules(document, Catalogues(contract))
+    wrong += _same_names(rules)
+    if wrong:
+        raise wrong[0]
+    return tuple(rules)
 
 
 def problems(
@@ -73,9 +102,11 @@ def problems(
     return _read(tuple(map(Path, paths)), contract or load_contract())
 
 
-def _read(paths: tuple[Path, ...], contract: Contract) -> tuple[Script, list[DocumentError]]:
+def _read(
+    paths: tuple[Path, ...], contract: Contract, given: tuple[Rule, ...] = ()
+) -> tuple[Script, list[DocumentError]]:
     catalogues = Catalogues(contract)
-    rules: list[Rule] = []
+    rules: list[Rule] = list(given)
     wrong: list[DocumentError] = []
     stamps: dict[Path, Stamp] = {}
     for file in _files(paths):
@@ -90,7 +121,7 @@ def _read(paths: tuple[Path, ...], contract: Contract) -> tuple[Script, list[Doc
         wrong += faults
         stamps |= {path: _stamp(path) for path in material}
     wrong += _same_names(rules)
-    return Script(tuple(rules), paths, contract, stamps), wrong
+    return Script(tuple(rules), paths, given, contract, stamps), wrong
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:

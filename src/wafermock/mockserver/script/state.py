@@ -82,6 +82,7 @@ class ScriptState:
 
     @property
     def script(self) -> Script:
+        """The rules, and where they are from."""
         return self._script
 
     @script.setter
@@ -89,6 +90,28 @@ class ScriptState:
         """Go on with other rules. What was counted stays for rules that are as they were."""
         with self._lock:
             self._script = script
+
+    def put(self, rules: tuple[Rule, ...], *, instead: bool = False) -> None:
+        """Go on with more rules, which are tried first, or with these instead of all others.
+
+        Raises DocumentError for one that is called as another is; nothing has changed then.
+        """
+        with self._lock:
+            self._script = self._script.with_rules(rules, instead=instead)
+
+    def read_again(self) -> Script | None:
+        """Take changed files in; return the script then, which says what is wrong with them.
+
+        None: nothing has changed. Another script that is put in while the files are read stays:
+        what has changed of its files is read for it.
+        """
+        while (before := self._script).changed():
+            script = before.reload()
+            with self._lock:
+                if self._script is before:
+                    self._script = script
+                    return script
+        return None
 
     def find(self, subject: Subject, among: Callable[[Rule], bool] | None = None) -> Found | Missed:
         """Find what answers a request: the first rule that matches and has a reply left.

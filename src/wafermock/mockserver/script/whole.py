@@ -7,8 +7,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from wafermock.spec.media_type import essence
+from wafermock.spec.operation import SEQUENTIAL
+
 from ..event_stream import CONTENT_TYPE as EVENT_STREAM
-from ..event_stream import encode_json
+from ..event_stream import encode_json, split_events
 from ..exchange import Answer
 
 # The largest file that is taken for an answer, in bytes.
@@ -26,7 +29,6 @@ _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".txt": "text/plain; charset=utf-8",
 }
-_EVENT_END = re.compile(rb"(?<=\r\n\r\n)|(?<=\n\n)|(?<=\r\r)")
 
 Fault = Callable[[str, tuple[Any, ...]], None]
 
@@ -56,8 +58,7 @@ def read_whole(value: Mapping[str, Any], folder: Path, fault: Fault) -> Answer |
     headers.setdefault("content-type", known or _guessed(raw))
     if not _is_stream(headers):
         return Answer(status, headers, (raw,))
-    events = tuple(part for part in _EVENT_END.split(raw) if part)
-    return Answer(status, headers, events or (b"",), streamed=True)
+    return Answer(status, headers, tuple(split_events(raw)) or (b"",), streamed=True)
 
 
 def _read(path: Path, fault: Fault) -> bytes:
@@ -127,4 +128,4 @@ def _guessed(raw: bytes) -> str:
 
 
 def _is_stream(headers: Mapping[str, str]) -> bool:
-    return headers["content-type"].partition(";")[0].strip().lower() == "text/event-stream"
+    return essence(headers["content-type"]) == SEQUENTIAL

@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from wafermock.spec.errors import ErrorCatalogue, ErrorEntry
@@ -279,6 +280,7 @@ def _instead(draft: Draft, status: int, media_type: str, body: bytes) -> Draft:
 # ---------------------------------------------------------------------- errors of the catalogue
 
 
+@lru_cache(maxsize=8)  # asked for with every request that chooses a failure
 def failure_catalogue(errors: ErrorCatalogue) -> Catalogue:
     """Make the catalogue of failures; every error of the error catalogue is one of them."""
     inside = Shelf("ERRORS INSIDE")

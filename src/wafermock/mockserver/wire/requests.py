@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from wafermock.spec.media_type import essence
+
 from ..decode import decode
 from ..exchange import Request
 from ..refusal import Refusal
@@ -92,4 +94,4 @@ def _longer(text: Any, word: str) -> Any:
 
 def media_type(request: Request) -> str:
     """Return the media type of the body, in lower case, without parameters."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return essence(request.headers.get("content-type"))

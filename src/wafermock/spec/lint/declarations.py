@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..media_type import essence
 from ..operation import IGNORED_HEADERS, SEQUENTIAL
 from ..pointer import Pointer
 from ..structure import holders, operations
@@ -87,7 +88,7 @@ def stream_undeclared(subject: Subject) -> Iterator[Place]:
         sequences = []
         for status, where, response in _responses(subject, operation, at):
             for name, media_type in response.get("content", {}).items():
-                if status.startswith("2") and _plain(name) in _SEQUENCES:
+                if status.startswith("2") and essence(name) in _SEQUENCES:
                     sequences.append(name)
                     if not {"itemSchema", "schema"} & subject.follow(media_type).keys():
                         place = (*where, "content", name)
@@ -121,10 +122,6 @@ def error_without_shape(subject: Subject) -> Iterator[Place]:
 def _name(at: Pointer) -> str:
     _, path, method = at
     return f"{str(method).upper()} {path}"
-
-
-def _plain(media_type: str) -> str:
-    return media_type.partition(";")[0].strip().lower()
 
 
 def _is_error(status: str) -> bool:

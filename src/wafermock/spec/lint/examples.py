@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..contract import event_data
+from ..media_type import essence
 from ..pointer import Pointer
 from ..schema import Schema
 from ..structure import holders, schemas_of, walk_schemas
@@ -148,7 +149,7 @@ def _is_json(at: Pointer) -> bool:
     """Say whether a text that stands as an example is JSON's data, and not a page or a table."""
     if len(at) < 2 or at[-2] != "content":
         return True
-    name = str(at[-1]).partition(";")[0].strip().lower()
+    name = essence(str(at[-1]))
     return name == "application/json" or name.endswith("+json")
 
 

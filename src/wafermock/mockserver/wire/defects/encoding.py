@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from wafermock.spec.media_type import essence
+
 from ...draws import Draws
 from ...exchange import Request
 from ...refusal import Refusal
@@ -108,7 +110,7 @@ def latin1(draft: Draft, values: Values, draws: Draws) -> Draft:
 def charset(draft: Draft, values: Values, draws: Draws) -> Draft:
     if draft.streamed:
         return draft
-    kind = (draft.header("content-type") or "application/json").partition(";")[0]
+    kind = essence(draft.header("content-type")) or "application/json"
     return draft.with_header("content-type", f"{kind}; charset={values['value']}")
 
 
