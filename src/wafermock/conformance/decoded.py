@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from wafermock.spec.media_type import charset, essence
+
 from .event_stream import BOM, MEDIA_TYPE, Event, parse
 from .exchange import Arrival, Decoded, Exchange, Received
 
@@ -85,16 +87,10 @@ def decode(received: Received) -> Decoded:
 
 
 def content_type(received: Received) -> tuple[str, str | None]:
-    """Return media type, in lower case, and charset of an answer (RFC 9110, section 8.3.1); of the
+    """Return media type and charset, in lower case, of an answer (RFC 9110, section 8.3.1); of the
     first Content-Type if there are several, and an empty media type if there is none."""
     named = next((v for name, v in received.headers if name.lower() == "content-type"), "")
-    media_type, *parameters = named.split(";")
-    charset = None
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name.strip().lower() == "charset":
-            charset = value.strip().strip('"')
-    return media_type.strip().lower(), charset
+    return essence(named), charset(named)
 
 
 def data_of(decoded: Decoded) -> Iterator[tuple[Event, Any]]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from wafermock.reports.run import Level, State
+from wafermock.spec.media_type import essence
 
 from ..decoded import FaultKind
 from ..exchange import Exchange
@@ -247,7 +248,7 @@ def media_type(exchange: Exchange, bench: Bench) -> Iterator[Found]:
 
 def _matches(came: str, declared: str) -> bool:
     """Say whether a media type is in a declared range (RFC 9110, section 12.5.1)."""
-    name = declared.partition(";")[0].strip()
+    name = essence(declared)
     if name == "*/*":
         return True
     return came == name or (name.endswith("/*") and came.startswith(name[:-1]))
