@@ -4,6 +4,7 @@
 
 Whole answers and streams; the same request again and again, and another one each time. The load
 comes from a second process. The bare server reads the same requests and sends the same bytes.
+*Scripted*: a rule says the same words; it has to be looked for each time.
 """
 
 import argparse
@@ -16,11 +17,13 @@ from statistics import median
 
 from servers import HERE, WAFERMOCK, bare, record_answers, running
 
-# (streamed, distinct)
+# What is asked of which mock. (streamed, distinct)
 CASES = {
     "whole, identical": (False, False),
+    "whole, scripted": (False, False),
     "whole, distinct": (False, True),
     "stream, identical": (True, False),
+    "stream, scripted": (True, False),
     "stream, distinct": (True, True),
 }
 
@@ -39,6 +42,15 @@ def load(port: int, *options: str) -> dict[str, float]:
     return dict(json.loads(run.stdout))
 
 
+def rule(folder: Path) -> Path:
+    """Write a script with one rule, which says what the mock says without it."""
+    message = json.loads((folder / "whole").read_bytes())["choices"][0]["message"]
+    reply = {"text": message["content"], "reasoning": message.get("reasoning") or ""}
+    script = folder / "script.json"
+    script.write_text(json.dumps({"rules": [{"match": {"last": "Hello!"}, "reply": reply}]}))
+    return script
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Answers a second.")
     parser.add_argument("--requests", type=int, default=4000, help="of each case and round")
@@ -49,10 +61,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         record_answers(Path(folder))
         print(f"{'':<18} {'bare aiohttp':>14} {'wafermock':>12} {'share':>7} {'p99':>9}")
-        with running(bare(Path(folder))) as yardstick, running(WAFERMOCK) as mock:
-            for port in (yardstick, mock):
+        with (
+            running(bare(Path(folder))) as yardstick,
+            running(WAFERMOCK) as unscripted,
+            running((*WAFERMOCK, "--script", str(rule(Path(folder))))) as scripted,
+        ):
+            for port in (yardstick, unscripted, scripted):
                 load(port, "--requests", "200")
             for case in CASES:
+                mock = scripted if "scripted" in case else unscripted
                 measured: dict[int, list[float]] = {yardstick: [], mock: []}
                 slow = []
                 for number in range(given.rounds):

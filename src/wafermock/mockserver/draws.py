@@ -30,14 +30,16 @@ def digest(*parts: object) -> bytes:
 
 
 # Made once: `json.dumps` makes an encoder for every call that asks for another form.
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False)
 
 
 def canonical(value: Any) -> str:
     """Write JSON data in the one form that stands for all its spellings."""
     if type(value) is str:  # most of what is digested
         return encode_basestring_ascii(value)
-    return _ENCODER.encode(_whole(value))
+    text = _ENCODER.encode(value)
+    # So a whole number looks that came as a float: 1.0, 1e+16. Most data has none.
+    return _ENCODER.encode(_whole(value)) if ".0" in text or "e+" in text else text
 
 
 def _whole(value: Any) -> Any:

@@ -292,6 +292,8 @@ class Mock:
         from .script import Missed, Subject
 
         assert self.script is not None
+        if not any(map(is_recorded, self.script.script.rules)):
+            return None
         found = self.script.find(Subject(request, None, scope), among=is_recorded)
         if isinstance(found, Missed) or found.outcome.answer is None:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..draws import Draws, digest
@@ -151,6 +152,8 @@ class Prepared:
             return replace(self.extras, answer=self.answer)
         if self.content is None and not self.reasoning and not self.tool_calls:
             return self.extras
+        if isinstance(self.content, Plain | None) and not self.arguments:
+            return self._plain
         try:
             text = self.content.said(subject, position) if self.content else ""
             calls = list(self.tool_calls)
@@ -159,6 +162,12 @@ class Prepared:
         except Refusal as refusal:
             return replace(self.extras, refusal=refusal)
         return replace(self.extras, reply=Reply(text, self.reasoning, tuple(calls)))
+
+    @cached_property
+    def _plain(self) -> Outcome:
+        """What is answered to every request alike."""
+        text = self.content.text if isinstance(self.content, Plain) else ""
+        return replace(self.extras, reply=Reply(text, self.reasoning, self.tool_calls))
 
 
 # What a template may name, beside the functions.
