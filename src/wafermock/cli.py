@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import sys
 from importlib import import_module
@@ -114,6 +115,7 @@ def main() -> None:
 @contract_options
 def serve(host: str, port: int, watch: bool, control: str, **options: Any) -> None:
     """Serve the mock until interrupted."""
+    gc.disable()  # all that a start makes is there to stay, see _announce
     import asyncio
 
     from . import serving
@@ -144,6 +146,8 @@ def _tell_unused(script: ScriptState | None) -> None:
 
 
 def _announce(server: HttpServer) -> None:
+    gc.freeze()  # nor need it be looked through when answers have left garbage
+    gc.enable()
     try:
         click.echo(f"listening on {server.url}")
     except OSError:  # nobody reads it; serve all the same
