@@ -12,4 +12,7 @@ def needs(*packages: str) -> None:
     """End with one line where packages of the extra `conformance` are not installed."""
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
-        fail(f"this command needs {' and '.join(missing)}: pip install 'wafermock[conformance]'")
+        fail(
+            f"this command needs {' and '.join(missing)}: pip install 'wafermock[conformance]' "
+            "(in a checkout: .venv/bin/pip install --editable '.[conformance]')"
+        )

@@ -51,6 +51,21 @@ def raw(url: str, body: dict[str, Any], **headers: str) -> bytes:
     return received
 
 
+def test_a_client_that_is_gone_is_no_error(server: str) -> None:
+    """Nothing is said on standard error of one that sends its request and hangs up."""
+    parts = urlsplit(server)
+    for _ in range(20):
+        with socket.create_connection((parts.hostname, parts.port), timeout=30) as wire:
+            data = json.dumps(BODY).encode()
+            wire.sendall(
+                b"POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer k\r\n"
+                b"Content-Type: application/json\r\nX-Wafermock-Failure: reset_in_body\r\n"
+                b"Content-Length: %d\r\n\r\n%b" % (len(data), data)
+            )
+            wire.shutdown(socket.SHUT_WR)
+    assert raw(server, BODY).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
 def test_each_comes_to_its_end(server: str) -> None:
     """The fixture fails when the server says anything on standard error. How each looks is seen in
     wire/test_every_entry.py."""

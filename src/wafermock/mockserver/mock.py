@@ -117,11 +117,12 @@ class Mock:
             answer = self._answer(asked)
         except Refusal as refusal:
             answer = error_answer(self.contract, refusal, asked.operation)
+        answer = self._with_request_id(answer, asked)
         applied = asked.preferences.applied
         if applied and answer.status < 400:
             headers = {**answer.headers, "preference-applied": applied}
             answer = replace(answer, headers=headers)
-        return self._with_request_id(answer, asked)
+        return answer
 
     @property
     def is_pure(self) -> bool:

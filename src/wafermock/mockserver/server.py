@@ -43,7 +43,8 @@ class _Connection(RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        if self._manager is None or request.writer.output_size > 0:
+        left = isinstance(exc, ConnectionError)
+        if left or self._manager is None or request.writer.output_size > 0:
             raise ConnectionError("nobody is there to hear it, or an answer is on its way already")
         if isinstance(exc, web.RequestPayloadError):  # the framing of the body is broken
             status, message = 400, str(exc)

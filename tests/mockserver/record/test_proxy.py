@@ -376,6 +376,10 @@ async def test_certificates_are_verified(recording: Start, tmp_path: Path) -> No
     server.close()
 
 
+def test_a_version_at_the_end_of_an_upstream_is_in_every_path_already() -> None:
+    assert read_address("http://a:1/x/v1/").prefix == "/x"
+
+
 @pytest.mark.parametrize(
     ("url", "wrong"),
     [

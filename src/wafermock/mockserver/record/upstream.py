@@ -37,7 +37,10 @@ class Address:
 
 
 def read_address(url: str) -> Address:
-    """Read the URL of an upstream. Raises ValueError with a sentence that says what is wrong."""
+    """Read the URL of an upstream; a `/v1` at its end, as openai wants it, stands in every path.
+
+    Raises ValueError with a sentence that says what is wrong.
+    """
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -50,7 +53,8 @@ def read_address(url: str) -> Address:
     if parts.query or parts.fragment:
         raise ValueError(f"{url!r} has a query or a fragment; only a path can stand there")
     is_tls = parts.scheme == "https"
-    return Address(parts.hostname, port or (443 if is_tls else 80), is_tls, parts.path.rstrip("/"))
+    prefix = parts.path.rstrip("/").removesuffix("/v1")
+    return Address(parts.hostname, port or (443 if is_tls else 80), is_tls, prefix)
 
 
 class Unreachable(Exception):
