@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 
 from wafermock.mockserver.clock import FROZEN_TIME
 from wafermock.mockserver.exchange import Answer
-from wafermock.mockserver.one_write import one_write
-from wafermock.mockserver.server import _in_one, _stamp
+from wafermock.mockserver.mock import Mock
+from wafermock.mockserver.one_write import OneWrite, one_write
+from wafermock.mockserver.server import HttpServer, _in_one, _stamp
+from wafermock.mockserver.service import Service
+from wafermock.spec import load_contract
 
 STAMP = _stamp(int(FROZEN_TIME))
 
@@ -94,3 +97,51 @@ def test_an_unusual_request_is_left_to_aiohttp(request_bytes: bytes, answer: Ans
 )
 def test_what_an_answer_says_itself_is_left_to_aiohttp(answer: Answer) -> None:
     assert not answer.fields
+
+
+async def test_who_does_not_read_gets_no_more() -> None:
+    """Each request has a writer of its own, none of which has much to wait for by itself."""
+    came: list[web.BaseRequest] = []
+
+    async def handle(request: web.BaseRequest) -> web.StreamResponse:
+        came.append(request)
+        if len(came) == 1:
+            request.protocol.pause_writing()  # as the transport does that cannot send
+        response = one_write(request, WHOLE, STAMP)
+        assert response is not None
+        return response
+
+    runner = web.ServerRunner(web.Server(handle, access_log=None))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    reader, writer = await asyncio.open_connection(*runner.addresses[0][:2])
+    writer.write(USUAL * 2)
+    await reader.readuntil(b"words")
+    for _ in range(50):  # of these turns the second request wants a few
+        await asyncio.sleep(0)
+    assert len(came) == 1
+    came[0].protocol.resume_writing()
+    await reader.readuntil(b"words")
+    writer.close()
+    await runner.cleanup()
+
+
+def test_nobody_asks_whether_a_response_holds_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A response of aiohttp is a mapping, and before 3.12 its truth was that of a mapping."""
+
+    def asked(response: OneWrite) -> bool:
+        raise AssertionError("this has no items")
+
+    monkeypatch.setattr(OneWrite, "__bool__", asked)
+
+    async def ask() -> bytes:
+        server = HttpServer(Service(Mock(load_contract())))
+        await server.start()
+        reader, writer = await asyncio.open_connection(server.host, server.port)
+        writer.write(b"GET /v1/models HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer k\r\n\r\n")
+        status = await reader.readline()
+        writer.close()
+        await server.stop()
+        return status
+
+    assert asyncio.run(ask()) == b"HTTP/1.1 200 OK\r\n"

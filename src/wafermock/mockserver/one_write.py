@@ -37,6 +37,9 @@ class OneWrite(Written):
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         await request.writer.write(self._message)
+        # Each request has a writer of its own, which waits for a slow reader only when it has
+        # written much itself: a client that asks on and on, and reads nothing, would fill memory.
+        await request.writer.drain()
         return None
 
 

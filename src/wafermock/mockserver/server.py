@@ -330,7 +330,8 @@ async def _delivered(
             await watch.reach(answer.offsets[-1])
         # An unpaced stream goes in one write: one write an event costs twelve times as much.
         now = clock.time()
-        if not closing and (written := one_write(request, answer, _stamp(int(now)))):
+        written = None if closing else one_write(request, answer, _stamp(int(now)))
+        if written is not None:  # a response is a mapping, and has no items
             return written
         return _in_one(answer, now, chunked=answer.streamed and request.version >= (1, 1))
     response = web.StreamResponse(status=answer.status, headers=_fields(answer, clock.time()))
