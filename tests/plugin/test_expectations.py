@@ -264,6 +264,27 @@ def test_a_function_of_the_request(mock: Space, ask: Ask, text_of: Text) -> None
     assert text_of(ask(mock, "you", stream=True)) == "gpt-oss-120b heard you"
 
 
+def test_a_function_that_changes_its_request_changes_nothing_that_was_asked(mock: Space) -> None:
+    """What a request means is remembered for the next that is the same."""
+
+    def changing(request: ClientRequest) -> str:
+        request.messages[0].content.pop()
+        request.messages[0].raw.pop("role")
+        request.tools[0].parameters["seen"] = True
+        request.body["messages"].clear()
+        return f"heard {request.last_user}"
+
+    mock.on(last_user="hi").replies(changing)
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+    said = {"role": "user", "content": [{"type": "text", "text": "hi"}]}
+    body = {"model": "gpt-oss-120b", "messages": [said], "tools": [tool]}
+    for _ in range(3):
+        headers = {"authorization": "Bearer k"}
+        answer = httpx.post(f"{mock.url}/v1/chat/completions", json=body, headers=headers)
+        assert message(answer)["content"] == "heard hi"
+    assert [call.last_user for call in mock.calls] == ["hi"] * 3
+
+
 def test_a_function_may_return_a_reply_or_a_body(mock: Space, ask: Ask) -> None:
     returned: list[Any] = [Reply("a", "b", (ToolCall("c", "{}"),)), {"id": "mine"}]
     mock.on().replies(lambda request: returned.pop(0))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -142,10 +141,10 @@ class ClientRequest:
         """The body as it came: compressed if it was."""
         return self._subject.request.body
 
-    @cached_property
+    @property
     def body(self) -> Any:
         """The data of the body: of JSON or MessagePack, plain or gzip. None: nothing to read."""
-        body = deepcopy(self._subject.body)  # whoever changes it does not change what was asked
+        body = self._subject.copied
         return body.get("") if body.keys() == {""} else body or None
 
     @property
@@ -160,7 +159,7 @@ class ClientRequest:
     @cached_property
     def messages(self) -> tuple[Message, ...]:
         """The conversation; a prompt is a message of the user."""
-        sent = self._subject.body.get("messages")
+        sent = self._subject.copied.get("messages")
         if isinstance(sent, list):
             return tuple(Message.read(m) for m in sent if isinstance(m, Mapping))
         return tuple(Message(m.role, m.text, m.text) for m in self._subject.messages)
@@ -168,7 +167,7 @@ class ClientRequest:
     @cached_property
     def tools(self) -> tuple[Tool, ...]:
         """The functions that may be called."""
-        sent = self._subject.body.get("tools")
+        sent = self._subject.copied.get("tools")
         items = sent if isinstance(sent, list) else ()
         return tuple(Tool.read(item) for item in items if isinstance(item, Mapping))
 

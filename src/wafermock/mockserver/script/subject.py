@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from wafermock.spec.pointer import copy_json
+
 from ..call import Call
 from ..exchange import Request
 
@@ -36,6 +38,13 @@ class Subject:
     @property
     def body(self) -> dict[str, Any]:
         return self.call.body if self.call else {}
+
+    @cached_property
+    def copied(self) -> dict[str, Any]:
+        """The body for functions of users: who changes it does not change what was asked, which is
+        remembered for the next who asks the same."""
+        copied: dict[str, Any] = copy_json(self.body)
+        return copied
 
     @property
     def operation(self) -> tuple[str, str]:
