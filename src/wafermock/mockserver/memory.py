@@ -2,8 +2,8 @@
 
 import sys
 from collections import OrderedDict
-from collections.abc import Hashable
-from typing import Generic, TypeVar
+from collections.abc import Hashable, Iterable
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -12,17 +12,22 @@ _LARGEST_SHARE = 64
 
 
 class Memory(Generic[T]):
-    """Keeps values by key, up to a number of bytes; the oldest go first."""
+    """Keeps values by key, each by one, up to a number of bytes; the oldest go first."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._held = 0
         self._kept: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        self._ids: set[int] = set()
 
     def get(self, key: Hashable) -> T | None:
         """Return the value kept for a key, if there is one."""
         found = self._kept.get(key)
         return None if found is None else found[0]
+
+    def holds(self, value: T) -> bool:
+        """Say whether this very value is kept, and can be found again."""
+        return id(value) in self._ids
 
     def put(self, key: Hashable, value: T, size: int) -> None:
         """Keep a value that holds so many bytes, unless that is too large a share."""
@@ -30,14 +35,20 @@ class Memory(Generic[T]):
         if size * _LARGEST_SHARE > self._limit or key in self._kept:
             return
         self._kept[key] = (value, size)
+        self._ids.add(id(value))
         self._held += size
         while self._held > self._limit:
-            _, (_, gone) = self._kept.popitem(last=False)
-            self._held -= gone
+            _, (gone, held) = self._kept.popitem(last=False)
+            self._ids.discard(id(gone))
+            self._held -= held
 
 
-def size_of(values: tuple[Hashable, ...]) -> int:
-    """Say how many bytes a tuple holds, and tuples in it: keys can be larger than answers."""
-    return sys.getsizeof(values) + sum(
-        size_of(value) if isinstance(value, tuple) else sys.getsizeof(value) for value in values
-    )
+def size_of(values: Iterable[Any]) -> int:
+    """Say how many bytes values hold, and tuples and dataclasses of them: keys can be larger than
+    answers."""
+    return sum(map(_size, values))
+
+
+def _size(value: Any) -> int:
+    parts = value if isinstance(value, tuple) else getattr(value, "__dict__", {}).values()
+    return sys.getsizeof(value) + size_of(parts)

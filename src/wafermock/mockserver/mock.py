@@ -94,7 +94,7 @@ class Mock:
         self._schemes = contract.document.get("components", {}).get("securitySchemes", {})
         self._canned: dict[str, Canned] = {}
         self._prompts = _prompt_cache() if settings.cache == "seen" else None
-        self._forget()
+        self._remember_nothing()
         self._heard_headers = tuple(sorted(_heard_headers(contract, self._schemes)))
         for operation in contract.operations:
             if operation.answer is not None and operation.answer not in COMPOSERS:
@@ -134,11 +134,11 @@ class Mock:
         other = copy(self)
         other.script = script
         other.settings = replace(self.settings, **settings)
-        other._forget()
+        other._remember_nothing()
         return other
 
-    def _forget(self) -> None:
-        """Begin to remember what is asked again: requests understood, answers of rules."""
+    def _remember_nothing(self) -> None:
+        """Begin anew with what is remembered for who asks again: requests understood, answers."""
         self._calls: Memory[tuple[Call, list[str]]] = Memory(MEMORY)
         self._answers: Memory[Answer] = Memory(MEMORY)
 
@@ -319,7 +319,7 @@ class Mock:
             else:
                 answer = self._composed(call, asked)
             nearest = tuple((rule.name, tuple(map(str, lacks))) for rule, lacks in found.nearest)
-            return replace(answer, nearest=nearest)
+            return replace(answer, nearest=nearest) if nearest else answer
         outcome = found.outcome
         acting, refusal = None, outcome.refusal
         if outcome.delivery or outcome.failure or outcome.defect:
@@ -344,12 +344,17 @@ class Mock:
     ) -> Answer:
         """Compose the answer of a rule, or of none, if that has not been done before."""
         key = (asked.heard, asked.moment, call.pace, scripted, rule)
-        if self._prompts is None and (known := self._answers.get(key)):
+        if known := self._answers.get(key):
             return known
         answer = self._with_request_id(self._compose(call, asked, scripted), asked)
         answer = replace(answer, rule=rule)
-        self._answers.put(key, answer, size=size_of(key) + size_of(answer.parts))
+        if self._prompts is None:  # else what was asked before counts too
+            self._answers.put(key, answer, size=size_of(key) + size_of(answer.parts))
         return answer
+
+    def remembers(self, answer: Answer) -> bool:
+        """Say whether this very answer is given again to who asks the same."""
+        return self._answers.holds(answer)
 
     def _compose(self, call: Call, asked: _Asked, scripted: Reply | None) -> Answer:
         operation, preferences = call.operation, asked.preferences

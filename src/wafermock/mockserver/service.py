@@ -191,8 +191,8 @@ class Service:
             answer = self._between.dealt(
                 answer, scope, acting.defects, remembered=chosen.remembered
             )
-        elif not mock.is_pure and self.limiter.is_pure and self.queue.seconds is None:
-            # A rule's answer that comes again, and nothing is counted beside the rule.
+        elif self.limiter.is_pure and self.queue.seconds is None and mock.remembers(answer):
+            # It comes again, and nothing is counted beside the rule.
             _, turn = self._turns.get(id(answer)) or (None, None)
             if turn is None:
                 turn = self._admitted(answer, request, None, scope)

@@ -1,11 +1,14 @@
 """What a script's answers remember changes nothing: the same calls, with and without a memory."""
 
+import gc
 import json
+import tracemalloc
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,8 +18,7 @@ from wafermock.mockserver.limits import Limiter, parse_limits
 from wafermock.mockserver.memory import Memory
 from wafermock.mockserver.mock import Mock
 from wafermock.mockserver.queueing import Queue
-from wafermock.mockserver.script import Script, ScriptState
-from wafermock.mockserver.script.script import rules_of
+from wafermock.mockserver.script import Script, ScriptState, rules_of
 from wafermock.mockserver.service import Service, Turn
 from wafermock.spec.document import parse_document
 
@@ -112,3 +114,34 @@ def test_what_comes_again_is_remembered() -> None:
     request = Request("POST", "/v1/chat/completions", "", headers, body("a"))
     first, second = served.begin(request), served.begin(request)
     assert first is second
+
+
+LONG = """
+rules:
+  - match: {last: {contains: hit}}
+    reply: {template: "{{ hit }}{% for i in range(2000) %}a long word {% endfor %}"}
+  - match: {last: {equals: "LETTERS"}}
+    reply: {text: Never.}
+""".replace("LETTERS", "x" * 20_000)
+
+
+@pytest.mark.parametrize("text", ["hit", "miss"])
+def test_what_is_remembered_is_counted(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a long reply cut to one token, and of what a long rule lacks, much more is known than
+    sent."""
+    monkeypatch.setattr("wafermock.mockserver.mock.MEMORY", 2**18)
+    monkeypatch.setattr("wafermock.mockserver.service.MEMORY", 2**20)
+    rules = rules_of(parse_document(LONG, Path("script.yaml")), contract())
+    script = ScriptState(Script(contract=contract()).with_rules(rules))
+    served = Service(Mock(contract(), script=script))
+    request = Request("POST", "/v1/chat/completions", "", JSON, body(text, max_completion_tokens=1))
+    served.begin(request)
+    tracemalloc.start()
+    try:
+        for _ in range(200):
+            served.begin(request)
+        gc.collect()
+        traced, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert traced < 2**20

@@ -277,4 +277,5 @@ def _size(request: Request, answer: Answer) -> int:
     sent = len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
     # A client may send 32 KiB of headers; the answer's are the server's own, and few.
     head = len(request.path) + len(request.query) + sum(map(len, request.headers.values()))
-    return _OVERHEAD + head + len(request.body) + sent
+    said = sum(len(text) for _, lacks in answer.nearest for text in lacks)
+    return _OVERHEAD + head + len(request.body) + sent + said

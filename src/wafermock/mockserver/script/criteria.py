@@ -28,7 +28,7 @@ class Difference:
     actual: str
 
     def __str__(self) -> str:
-        return f"{self.field}: expected {self.expected}, got {self.actual}"
+        return f"{self.field}: expected {_cut(self.expected)}, got {_cut(self.actual)}"
 
 
 class Condition:
