@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import sys
 from importlib import import_module
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import __version__
+from .collector import nothing_collected
 from .contract_options import CONTRACT_OPTIONS, contract_options, fail, load
 
 if TYPE_CHECKING:
@@ -115,17 +115,17 @@ def main() -> None:
 @contract_options
 def serve(host: str, port: int, watch: bool, control: str, **options: Any) -> None:
     """Serve the mock until interrupted."""
-    gc.disable()  # all that a start makes is there to stay, see _announce
-    import asyncio
+    with nothing_collected():
+        import asyncio
 
-    from . import serving
-    from .mockserver.process import serve
+        from . import serving
+        from .mockserver.process import serve
 
-    contract = load(**{name: options.pop(name) for name in CONTRACT_OPTIONS})
-    try:
-        made = serving.service(contract, watch=click.echo if watch else None, **options)
-    except ValueError as error:
-        fail(str(error))
+        contract = load(**{name: options.pop(name) for name in CONTRACT_OPTIONS})
+        try:
+            made = serving.service(contract, watch=click.echo if watch else None, **options)
+        except ValueError as error:
+            fail(str(error))
     try:
         levers = None
         if control != "off":
@@ -146,8 +146,6 @@ def _tell_unused(script: ScriptState | None) -> None:
 
 
 def _announce(server: HttpServer) -> None:
-    gc.freeze()  # nor need it be looked through when answers have left garbage
-    gc.enable()
     try:
         click.echo(f"listening on {server.url}")
     except OSError:  # nobody reads it; serve all the same

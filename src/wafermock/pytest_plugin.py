@@ -6,12 +6,10 @@ nothing but pytest; the server is imported by the first test that wants it.
 
 from __future__ import annotations
 
-import gc
 import itertools
 import os
 import re
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,23 +52,12 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def wafermock_server() -> Iterator[MockServer]:
     """The one server of the session (of each worker, with pytest-xdist), in a thread of its own."""
-    with _nothing_collected():
+    from wafermock.collector import nothing_collected
+
+    with nothing_collected():
         from wafermock import MockServer
     with MockServer() as server:
         yield server
-
-
-@contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """Keep the collector of garbage from looking, again and again, through all that is imported:
-    a tenth of what the import takes, and none of it is garbage."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 @pytest.fixture
