@@ -142,8 +142,23 @@ def test_parts_give_what_one_process_gives(url: str, name: str, count: int) -> N
     assert replace(parts.cost, seconds=0.0) == replace(whole.cost, seconds=0.0)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked there")
+def test_a_process_is_forked_only_where_it_has_no_threads() -> None:
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    with workers(1, CONTRACT, RECIPE) as forked:
+        thread.start()
+        try:
+            with workers(1, CONTRACT, RECIPE) as spawned:
+                kinds = [type(each.process).__name__ for each in (*forked.each, *spawned.each)]
+        finally:
+            done.set()
+            thread.join()
+    assert kinds == ["ForkProcess", "SpawnProcess"]
+
+
 def test_where_a_process_cannot_be_forked(url: str) -> None:
-    """A process with threads starts others anew: they find the contract, and give the same."""
+    """A process with threads starts others anew: they find the contract, and ask as much."""
     done, small = threading.Event(), order(url, budget=budget("quick"))
     thread = threading.Thread(target=done.wait)
     thread.start()

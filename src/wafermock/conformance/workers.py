@@ -148,24 +148,22 @@ def workers(count: int, contract: Contract, recipe: Recipe) -> Iterator[Workers]
     forks = sys.platform == "linux" and threading.active_count() == 1
     context = multiprocessing.get_context("fork") if forks else multiprocessing.get_context("spawn")
     profile, documents, overlays, corrected = recipe
-    known: Callable[[], Contract] = (
+    load: Callable[[], Contract] = (
         (lambda: contract)
         if forks
         else partial(load_contract, profile, documents, overlays, corrected=corrected)
     )
     started: list[Worker] = []
-    gc.freeze()  # what all share is not to be copied for the collector's sake
     try:
         with _signals_held():
             for number in range(1, count + 1):
                 line, end = context.Pipe()
                 lines = [*(worker.line for worker in started), line]
-                given = (end, known, lines if forks else ())
+                given = (end, load, lines if forks else ())
                 process = context.Process(target=_work, args=given, daemon=True)
                 process.start()
                 end.close()  # the worker's alone: when it is gone, the pipe ends
                 started.append(Worker(f"process {number} of {count}", process, line))
-        gc.unfreeze()
         yield Workers(started)
     finally:
         Workers(started).end()
@@ -195,16 +193,17 @@ def _heard(line: Connection) -> Any:
 # --------------------------------------------------------------------------------- in a worker
 
 
-def _work(line: Connection, known: Callable[[], Contract], others: Sequence[Connection]) -> None:
+def _work(line: Connection, load: Callable[[], Contract], others: Sequence[Connection]) -> None:
     """Do what the first process orders, and tell it what comes of it. `others` are the ends of
     pipes that are the first process's: they end with it only if nobody else holds them."""
+    gc.freeze()  # what it shares with the first process is not to be copied to be looked through
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     for other in others:
         other.close()
-    contract = known()
+    contract = load()
     if (planning := _heard(line)) is None:
         return
     (part,) = planning
@@ -212,8 +211,8 @@ def _work(line: Connection, known: Callable[[], Contract], others: Sequence[Conn
     plan_ahead(contract, order.model)
     if (beginning := _heard(line)) is None:
         return
-    found_out, spend = beginning
-    run = asyncio.run(_run(line, replace(order, spend=spend), found_out))
+    known, spend = beginning
+    run = asyncio.run(_run(line, replace(order, spend=spend), known))
     with suppress(OSError):  # nobody listens any more
         line.send(("ended", run))
 
