@@ -498,22 +498,32 @@ class TestCatalogue:
         contract = load_contract()
         declared = set(contract.document["components"]["headers"])
         for quota in contract.limits.quotas:
-            named = {quota.limit_header, quota.remaining_header, quota.reset_header} - {None}
-            assert named <= declared
             assert quota.error in contract.errors
-        known = {h for q in contract.limits.quotas
-                 for h in (q.limit_header, q.remaining_header, q.reset_header) if h}  # fmt: skip
+        headers = ((q.limit_header, q.remaining_header, q.reset_header) for q in QUOTAS)
+        known = {header for three in headers for header in three if header}
         assert known == {name for name in declared if name.startswith("x-ratelimit-")}
+
+    def test_a_limit_that_is_none_is_shown_as_the_page_shows_it(self) -> None:
+        assert LIMITS.unlimited == 1_000_000_000
 
     @pytest.mark.parametrize(
         ("change", "says"),
         [
-            ({"quotas": [{"name": "rpm"}]}, "limits.yaml:1: #/quotas/0: not a quota"),
-            ({"queue": {"tiers": [], "hedaer": 1}}, "limits.yaml:1: #/queue: not a threshold"),
+            (
+                {"quotas": [{"name": "rpm", "counted": "requests"}]},
+                "limits.yaml:1: #/quotas/0: not a quota: it lacks 'period'",
+            ),
+            (
+                {"quotas": [{"counted": "tokens", "period": "day", "sceonds": 1}]},
+                "limits.yaml:1: #/quotas/0: not a quota: ",
+            ),
+            ({"queue": {"header": "x"}}, "limits.yaml:1: #/queue: not a threshold: it lacks"),
+            ({"queue": {"tiers": [], "hedaer": 1}}, "limits.yaml:1: #/queue: not a threshold: "),
         ],
     )
     def test_an_entry_that_cannot_be_read_is_told(self, change: Any, says: str) -> None:
-        root = {"headers": {}, "unlimited": 1, "quotas": [], "queue": {}} | change
+        headers = {"limit": "x-limit-{counted}-{period}"}
+        root = {"headers": headers, "unlimited": 1, "quotas": [], "queue": {}} | change
         catalogue = LimitCatalogue(Document(Path("limits.yaml"), json.dumps(root), root))
         with pytest.raises(DocumentError) as caught:
             _ = (catalogue.quotas, catalogue.queue)

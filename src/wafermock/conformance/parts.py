@@ -74,7 +74,7 @@ async def _to_its_end(
 
     It is no more than a few requests, which parts need more or fewer of: nobody is shown them.
     """
-    run, left = runs[index], _left(order.budget, _whole(order, first, runs))
+    run = runs[index]
     if run.ended_by != "budget":
         return run
     order = replace(
@@ -82,7 +82,7 @@ async def _to_its_end(
         skip=run.settings["position"],
         shard=Shard(index, len(runs)),
         prefix=f"{index + 1}r-",
-        spend=left,
+        spend=_left(order.budget, _whole(order, first, runs)),
     )
     after = await check(order, None, interruption, known_of(first))
     return replace(join([run, after]), ended_by=after.ended_by)

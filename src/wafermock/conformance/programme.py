@@ -2,13 +2,13 @@
 each a budget gets. The same for the same contract, subject, seed and budget."""
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
 
 from wafermock.reports.run import Budget
 from wafermock.spec import Contract
 
 from .campaigns import CAMPAIGNS, Generated, LeftOut
 from .campaigns.possible import possible, sides_of
+from .campaigns.telling import silent
 from .planned import Planned, Subject
 from .probes import DEEP, QUICK, STANDARD, probes
 from .runner import Item, Phase, needs
@@ -51,7 +51,7 @@ def programme(
     yield Phase("probes", chosen)
     sent = sum(_cost(item) for item in chosen if needs(item) <= supported)
     left = max((budget.requests or UNBOUNDED) - spent - sent, 0)
-    tell = told.append if told is not None else _silent
+    tell = told.append if told is not None else silent
     if left < LEAST:
         yield Phase(LAST, Generated(contract, subject, seed, left // 2, tell))
         return
@@ -61,7 +61,7 @@ def programme(
     left = rest = max(left - len(examples), 0)
     for name, share in SHARES.items():
         count = round(left * share)
-        plans = list(islice(CAMPAIGNS[name](contract, subject, seed, count, tell), count))
+        plans = list(CAMPAIGNS[name](contract, subject, seed, count, tell))
         rest -= len(plans)
         yield Phase(name, plans)
     yield Phase(LAST, Generated(contract, subject, seed, rest, tell))
@@ -72,10 +72,6 @@ def plan_ahead(contract: Contract, model: str) -> None:
     same whatever the server can do."""
     for scene in possible(contract, model):
         sides_of(scene)
-
-
-def _silent(left_out: LeftOut) -> None:
-    """Tell nobody."""
 
 
 def _cost(item: Item) -> int:

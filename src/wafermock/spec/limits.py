@@ -42,7 +42,8 @@ class QueueThreshold:
 
 
 class LimitCatalogue:
-    """What `limits.yaml` says. Raises DocumentError for an entry that cannot be read."""
+    """What `limits.yaml` says, read when it is asked for. Raises DocumentError then for an entry
+    that cannot be read."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -63,21 +64,27 @@ class LimitCatalogue:
         known = self._document.root["queue"]
         try:
             return QueueThreshold(**{**known, "tiers": frozenset(known["tiers"])})
-        except TypeError as error:
-            raise self._document.error(f"not a threshold: {error}", ("queue",)) from None
+        except (KeyError, TypeError) as error:
+            raise self._document.error(f"not a threshold: {_wrong(error)}", ("queue",)) from None
 
     def _quota(self, index: int) -> Quota:
         known: dict[str, Any] = dict(self._document.root["quotas"][index])
-        headers = {
-            f"{kind}_header": template.format(**known)
-            for kind, template in self._document.root["headers"].items()
-        }
-        if not known.pop("reset", False):
-            headers["reset_header"] = None
         try:
+            headers = {
+                f"{kind}_header": template.format(**known)
+                for kind, template in self._document.root["headers"].items()
+            }
+            if not known.pop("reset", False):
+                headers["reset_header"] = None
             return Quota(**known, **headers)
-        except TypeError as error:
-            raise self._document.error(f"not a quota: {error}", ("quotas", index)) from None
+        except (KeyError, TypeError) as error:
+            message = f"not a quota: {_wrong(error)}"
+            raise self._document.error(message, ("quotas", index)) from None
+
+
+def _wrong(error: KeyError | TypeError) -> str:
+    """Say what is wrong with an entry that something is not made of."""
+    return f"it lacks {error}" if isinstance(error, KeyError) else str(error)
 
 
 @cache

@@ -4,11 +4,12 @@ Every campaign is an iterator of `Planned`; it sends nothing.
 """
 
 from .boundaries import boundaries
-from .campaign import CAMPAIGNS, Campaign, LeftOut
+from .campaign import CAMPAIGNS, Campaign
 from .examples import examples
 from .generated import Generated, generated
 from .invalid import invalid
 from .mutations import mutations
+from .telling import LeftOut
 
 __all__ = [
     "CAMPAIGNS",

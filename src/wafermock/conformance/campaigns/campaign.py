@@ -11,7 +11,7 @@ from .examples import examples
 from .generated import generated
 from .invalid import invalid
 from .mutations import mutations
-from .telling import LeftOut, Tell, silent
+from .telling import Tell, silent
 
 
 class Campaign(Protocol):
@@ -34,5 +34,3 @@ CAMPAIGNS: Mapping[str, Campaign] = {
     "invalid": invalid,
     "mutations": mutations,
 }
-
-__all__ = ["CAMPAIGNS", "Campaign", "LeftOut", "Tell", "silent"]
