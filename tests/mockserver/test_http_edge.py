@@ -239,6 +239,31 @@ def test_a_chunked_body_that_is_too_large(usable: Wire) -> None:
     assert got.status == 413
 
 
+def test_how_a_body_that_is_too_large_came_names_no_other_request(
+    address: tuple[str, int],
+) -> None:
+    """It is not read to its end, and how much of it is goes by how the network cut it."""
+    body = b"x" * LIMIT * 3
+    head = request(body=None, Content_Type="application/json", Transfer_Encoding="chunked")
+    ids = set()
+    for sent in (request(body=body), *(head + chunked(body, size) for size in (999, 7000, 70_000))):
+        with closing(Wire(*address)) as wire:
+            got = wire.send(sent).read()
+        assert got.status == 413
+        ids.add(got.headers["x-request-id"])
+    assert len(ids) == 1
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_version_that_has_no_chunks(address: tuple[str, int], stream: bool) -> None:
+    """Chunks are of HTTP/1.1 alone; the fixture fails when anything is said on standard error."""
+    body = json.dumps({"model": "m", "prompt": "good", "stream": stream}).encode()
+    with closing(Wire(*address)) as wire:
+        got = wire.send(request(body=body, version="2.0")).read()
+    assert got.status == 200
+    assert got.body.endswith(b"data: [DONE]\n\n" if stream else b"}")
+
+
 def test_a_large_body_is_refused_before_it_has_come(address: tuple[str, int]) -> None:
     with closing(Wire(*address)) as wire:
         head = request(body=None, Content_Type="application/json", Content_Length="99999999999")

@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from aiohttp import hdrs, web
+from aiohttp import HttpVersion11, hdrs, web
 from aiohttp.web_protocol import RequestHandler
 
 from .clock import Clock, Stopwatch
@@ -196,8 +196,10 @@ class HttpServer:
         if len(body) > limit and early is None and (head := head_of()):
             early = self.service.at_head(head)
             if early and (early.max_body or 0) > limit:
-                body += await _read(request, early.max_body or 0)
-        return _Body(body, early)
+                limit = early.max_body or 0
+                body += await _read(request, limit)
+        # What was read of one that is too long goes by how the network cut it.
+        return _Body(body if len(body) <= limit else b"\0" * (limit + 1), early)
 
 
 class _Body(NamedTuple):
@@ -222,6 +224,12 @@ async def _read(request: web.BaseRequest, limit: int) -> bytes:
         parts.append(part)
         size += len(part)
     return b"".join(parts)
+
+
+def _takes_chunks(request: web.BaseRequest) -> bool:
+    """Say whether an answer may come in chunks, which are of HTTP/1.1 alone (RFC 9112, section 7.1;
+    RFC 9113, section 8.2.2)."""
+    return request.version == HttpVersion11
 
 
 def _waits_for_leave(request: web.BaseRequest) -> bool:
@@ -300,7 +308,7 @@ async def _held(
     from .control.held import Dropped
 
     response = web.StreamResponse(status=answer.status, headers=_fields(answer, clock.time()))
-    if request.version >= (1, 1):
+    if _takes_chunks(request):
         response.enable_chunked_encoding()
     else:
         _closing(response)
@@ -333,9 +341,9 @@ async def _delivered(
         written = None if closing else one_write(request, answer, _stamp(int(now)))
         if written is not None:  # a response is a mapping, and has no items
             return written
-        return _in_one(answer, now, chunked=answer.streamed and request.version >= (1, 1))
+        return _in_one(answer, now, chunked=answer.streamed and _takes_chunks(request))
     response = web.StreamResponse(status=answer.status, headers=_fields(answer, clock.time()))
-    if request.version >= (1, 1):
+    if _takes_chunks(request):
         response.enable_chunked_encoding()
     else:
         _closing(response)  # nothing else ends a body whose length is not told
