@@ -36,14 +36,47 @@ if TYPE_CHECKING:
 _ENDED = {Ending.WHOLE: "complete", Ending.SILENT: "timeout"}
 
 
+class _Cassette:
+    """A cassette that is recorded anew beside the one that is there, and takes its place at last: a
+    run that came to nothing leaves the old one as it is.
+
+    Raises DocumentError where it cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._new = path.with_name(f".{path.name}.new")
+        self._new.unlink(missing_ok=True)  # of a run that was killed
+        self.recorder = Recorder(ScriptFile(self._new))
+
+    def close(self, *, is_good: bool) -> str:
+        """Come to an end; say why the new cassette does not take its place, where it does not."""
+        self.recorder.close()
+        try:
+            if not is_good and self.path.exists():
+                self._new.unlink()
+                return f"{self.path} stays as it was: not everything was answered"
+            self._new.replace(self.path)
+        except FileNotFoundError:  # nothing was asked
+            return ""
+        except OSError as error:
+            return f"{self.path}: {error.strerror or error}"
+        return ""
+
+
 class LiveSpace:
     """A space whose calls go to the real service. `problems` are what was wrong, in sentences."""
 
-    def __init__(self, space: Space, key: str, recorder: Recorder | None) -> None:
+    def __init__(self, space: Space, key: str, service: str, cassette: _Cassette | None) -> None:
         self.space = space
         self.problems: list[str] = []
         self.lost: list[str] = []
-        self.recorder = recorder
+        self.cassette = cassette
+        self.recorder = cassette.recorder if cassette else None
+        # Whether each exchange that came to something had an answer.
+        self.is_answered = True
+        self._service = service
         self._key = key
         self._started = 0
 
@@ -75,7 +108,9 @@ class LiveSpace:
             return
         where = f"call {number} ({asked.method} {asked.path})"
         if recording.status is None:
-            self._tell(f"{where}: the service has not answered ({recording.ending.value})")
+            self.is_answered = False
+            how = recording.ending.value
+            self._tell(f"{where}: {self._service} has not answered ({how}): does it run there?")
             return
         headers = tuple(recording.request.headers.items())
         sent = Sent(asked.method, asked.path, headers, asked.body)
@@ -227,13 +262,8 @@ class LiveSession:
         """
         if not self._thread.is_running:
             self._thread.start()
-        recorder = None
-        if self._folder is not None:
-            path = self._folder / f"{name}.yaml"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.unlink(missing_ok=True)
-            recorder = Recorder(ScriptFile(path))
-        live = LiveSpace(space, self._key, recorder)
+        cassette = _Cassette(self._folder / f"{name}.yaml") if self._folder else None
+        live = LiveSpace(space, self._key, self.address.authority, cassette)
         self._relay.spaces[space.name] = live
         self._all.append(live)
         space.answered_at(lambda: self._thread.address)
@@ -258,9 +288,9 @@ class LiveSession:
         """Finish what is under way, and end."""
         self._thread.stop()
         for live in self._all:
-            if live.recorder is not None:
-                live.recorder.close()
-                self.lost += live.lost
+            if live.cassette is not None:
+                kept = live.cassette.close(is_good=live.is_answered)
+                self.lost += [*live.lost, *([kept] if kept else [])]
 
 
 def _received(recording: Recording) -> Received:

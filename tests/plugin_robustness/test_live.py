@@ -245,6 +245,25 @@ def test_cassettes_hold_what_was_said_and_no_secret(
         assert answer.json()["choices"][0]["message"]["content"] == "From the service."
 
 
+def test_a_service_that_is_away_takes_no_cassette_with_it(
+    live: Live, real: Any, run: Run, tmp_path: Path
+) -> None:
+    real.on(last_user="hi").replies("From the service.")
+    folder, away = tmp_path / "tapes", "http://127.0.0.1:9"
+    source = "    def test_one(wafermock):\n        ask(wafermock)\n"
+    live(source, f"--wafermock-record={folder}").assert_outcomes(passed=1)
+    (tape,) = folder.rglob("*.yaml")
+    before = tape.read_bytes()
+    result = run(CLIENT + source, f"--wafermock-live={away}", f"--wafermock-record={folder}")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([
+        "*: 127.0.0.1:9 has not answered (reset): does it run there?",
+        f"wafermock: not recorded: {tape} stays as it was: not everything was answered",
+    ])  # fmt: skip
+    assert tape.read_bytes() == before
+    assert [path for path in folder.rglob("*") if path.is_file()] == [tape]
+
+
 def test_with_xdist(live: Live, real: Any) -> None:
     real.on().replies("From the service.")
     result = live("""
