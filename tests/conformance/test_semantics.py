@@ -11,6 +11,7 @@ from wafermock.conformance.exchange import Arrival, Exchange, Probe, Purpose, Re
 from wafermock.conformance.rule import Bench, Breach
 from wafermock.conformance.rules.semantics import BOOK
 from wafermock.mockserver.wire import DEFECTS, DELIVERIES
+from wafermock.mockserver.wire.defects import semantics as defective
 from wafermock.spec.pointer import parse_pointer, resolve
 
 from .conftest import PROFILES
@@ -211,6 +212,22 @@ def end_of_turn(choice: dict[str, Any]) -> None:
     marks = [{"token": "", "logprob": value, "bytes": []} for value in (-1, -2)]
     mark = {"token": "", "logprob": -9, "bytes": [], "top_logprobs": [*marks, *top(-3)]}
     choice["logprobs"]["content"].append(mark)
+
+
+def test_what_is_cached_comes_in_blocks_of_the_model(
+    exchange: Callable[..., Exchange], bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of how many tokens is the catalogue's to say, for the judge and for the defect."""
+    for models in (bench().contract.models, defective._models()):
+        monkeypatch.setitem(models["gpt-oss-120b"], "cache_block", 7)
+    over = exchange("chat", defect="cached_over_prompt")
+    usage = over.answer.data["usage"]
+    assert 0 < usage["prompt_tokens_details"]["cached_tokens"] - usage["prompt_tokens"] <= 7
+    rule = next(rule for rule in BOOK if rule.id == "SEM-USAGE-CACHED-BLOCKS")
+    assert list(rule.judge(over, bench())) == []
+    (breach,) = rule.judge(exchange("chat", defect="cached_odd"), bench())
+    assert isinstance(breach, Breach)
+    assert (breach.expected, breach.actual) == ("a multiple of 7", "1")
 
 
 CHANGED: list[tuple[str, Edit, dict[str, set[str]]]] = [

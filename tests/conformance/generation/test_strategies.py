@@ -13,6 +13,7 @@ from wafermock.conformance.assembly import assemble
 from wafermock.conformance.generation.answers import chat_answer
 from wafermock.conformance.generation.chunks import chat_chunks
 from wafermock.conformance.generation.drawn import Drawn
+from wafermock.conformance.generation.source import Seeded
 from wafermock.spec import load_contract
 from wafermock.strategies import chat_answers, chat_requests, chunk_streams, completion_requests
 
@@ -67,6 +68,17 @@ def test_answers_are_valid_and_agree_with_themselves(answer: dict[str, Any]) -> 
             assert "".join(token["token"] for token in tokens) == choice["message"]["content"]
             assert all(token["logprob"] <= 0 for token in tokens)
             assert all(bytes(token["bytes"]).decode() == token["token"] for token in tokens)
+
+
+def test_what_is_cached_comes_in_blocks_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = load_contract("observed")
+    for name in made.models:
+        monkeypatch.setitem(made.models[name], "cache_block", 7)
+    answers = [chat_answer(made, Seeded("blocks", number)) for number in range(60)]
+    details = [each["usage"].get("prompt_tokens_details", {}) for each in answers]
+    cached = [each["cached_tokens"] for each in details if each]
+    assert any(cached)
+    assert {number % 7 for number in cached} == {0}
 
 
 @FEW

@@ -20,8 +20,6 @@ CALLS = 0.25
 CUT = 0.2
 LOGPROBS = 0.2
 DETAILS = 0.6
-# Cached tokens come in blocks of so many.
-BLOCK = 128
 MOST_TOKENS = 12
 
 
@@ -46,8 +44,10 @@ def chat_answer(contract: Contract, source: Source) -> Json:
         "model": source.pick(list(contract.models)),
         "system_fingerprint": f"fp_{_hexadecimal(source, 20)}",
         "object": CHAT,
-        "usage": _usage(source, sum(n for _, n, _ in made), sum(n for _, _, n in made)),
     }
+    written, thought = sum(n for _, n, _ in made), sum(n for _, _, n in made)
+    block = contract.models[answer["model"]]["cache_block"]
+    answer["usage"] = _usage(source, written, thought, block)
     answer["time_info"] = _times(source, answer["created"])
     response = chat_operation(contract).success
     media_type = response.content.get("application/json") if response else None
@@ -108,7 +108,8 @@ def _logprob(source: Source, token: str) -> Json:
     return {**own, "top_logprobs": [dict(own)] if source.chance(0.5) else []}
 
 
-def _usage(source: Source, written: int, thought: int) -> Json:
+def _usage(source: Source, written: int, thought: int, block: int) -> Json:
+    """Make a usage; what is cached of the prompt comes in blocks of so many tokens."""
     read = source.integer(1, 400)
     usage: Json = {
         "prompt_tokens": read,
@@ -116,7 +117,7 @@ def _usage(source: Source, written: int, thought: int) -> Json:
         "total_tokens": read + written,
     }
     if source.chance(DETAILS):
-        cached = source.integer(0, read // BLOCK) * BLOCK
+        cached = source.integer(0, read // block) * block
         usage["prompt_tokens_details"] = {"cached_tokens": cached}
         usage["completion_tokens_details"] = {
             "accepted_prediction_tokens": 0,

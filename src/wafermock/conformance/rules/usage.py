@@ -139,7 +139,7 @@ def usage_cached(answer: Answer, bench: Bench) -> Iterator[Found]:
 @BOOK.answer_rule(
     "SEM-USAGE-CACHED-BLOCKS",
     "SHOULD",
-    "cached_tokens is a multiple of 128: prompts are cached in blocks.",
+    "cached_tokens is a multiple of the model's block: prompts are cached in blocks.",
     source=OBSERVED,
     guards="It plans its prompts by blocks that are none.",
     when=has(("prompt_tokens_details", "cached_tokens")),
@@ -147,9 +147,10 @@ def usage_cached(answer: Answer, bench: Bench) -> Iterator[Found]:
 )
 def usage_cached_blocks(answer: Answer, bench: Bench) -> Iterator[Found]:
     cached = answer.count("prompt_tokens_details", "cached_tokens") or 0
-    if cached % 128:
+    block = bench.contract.models[str(answer.asked["model"])]["cache_block"]
+    if cached % block:
         at = ("usage", "prompt_tokens_details", "cached_tokens")
-        yield answer.breach(at, "a multiple of 128", str(cached))
+        yield answer.breach(at, f"a multiple of {block}", str(cached))
 
 
 @BOOK.answer_rule(

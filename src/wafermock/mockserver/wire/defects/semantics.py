@@ -2,7 +2,11 @@
 
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
+
+from wafermock.spec import load_contract
+from wafermock.spec.models import ModelCatalogue
 
 from ...draws import Draws
 from ...exchange import Request
@@ -55,16 +59,24 @@ def usage_details(draft: Draft, values: Values, draws: Draws) -> Draft:
 
 @SEMANTICS.entry("More tokens are cached than the prompt has.", DETAILS, on="completions")
 def cached_over_prompt(draft: Draft, values: Values, draws: Draws) -> Draft:
-    def change(usage: dict[str, Any]) -> None:
-        details = usage.setdefault("prompt_tokens_details", {})
-        details["cached_tokens"] = 128 * (usage.get("prompt_tokens", 0) // 128 + 1)
+    def change(value: dict[str, Any]) -> None:
+        if isinstance(usage := value.get("usage"), dict):
+            block = _models()[str(value.get("model"))]["cache_block"]
+            details = usage.setdefault("prompt_tokens_details", {})
+            details["cached_tokens"] = block * (usage.get("prompt_tokens", 0) // block + 1)
 
-    return _usage(draft, change)
+    return draft.edited(change)
+
+
+@cache
+def _models() -> ModelCatalogue:
+    """Return the models: a draft knows no contract, and they are the same in every one."""
+    return load_contract().models
 
 
 @SEMANTICS.entry(
-    "The number of cached tokens is no multiple of 128.",
-    "cached_tokens is a multiple of 128.",
+    "The number of cached tokens is no multiple of the model's block.",
+    "cached_tokens is a multiple of the block by which the model caches prompts.",
     on="completions",
 )
 def cached_odd(draft: Draft, values: Values, draws: Draws) -> Draft:
