@@ -16,6 +16,8 @@ from wafermock.reports import result_file
 from wafermock.reports.run import Run
 from wafermock.spec import load_contract
 
+from .timeless import timeless
+
 KEY = "a-key-that-is-long-enough"
 CONTRACT = load_contract()
 
@@ -66,13 +68,24 @@ def test_quick_decides_every_rule(url: str) -> None:
 
 def test_the_same_run_again(url: str) -> None:
     """The same seed asks the same in the same order; times apart all is the same."""
-
-    def told(found: Run) -> Any:
-        return replace(found, began=0.0, cost=replace(found.cost, seconds=0.0), timings={})
-
     first, second = run(url), run(url)
-    assert told(first) == told(second)
+    assert timeless(first) == timeless(second)
     assert run(url, seed=7).cells != first.cells
+
+
+def test_the_same_run_again_with_several_requests_on_their_way(serve: Callable[..., Any]) -> None:
+    """Which answer comes first changes nothing: exchanges are called by their place in the plan."""
+    mock = serve("--models", "strict", "--api-key", KEY, "--defect", "usage_sum")
+    spend = budget("standard", requests=300, concurrency=4)
+    first, second = run(mock.url, budget=spend), run(mock.url, budget=spend)
+    assert first.findings
+    assert timeless(first) == timeless(second)
+    # One at a time is the same again.
+    third = run(mock.url, budget=replace(spend, concurrency=1))
+    assert timeless(replace(third, budget=spend)) == timeless(first)
+    evidence = {id for verdict in first.verdicts for id in verdict.evidence}
+    assert {"c1", "1"} <= evidence
+    assert any(":" in id for id in evidence)  # a request of a probe, by its role
 
 
 def test_what_breaks_is_found_and_made_small(serve: Callable[..., Any]) -> None:

@@ -62,6 +62,23 @@ def test_a_server_that_conforms(url: str, wafermock: Any, tmp_path: Path) -> Non
         assert KEY.encode() not in file.read_bytes(), file
 
 
+def test_a_mock_that_takes_all_is_told_how_to_say_so(
+    serve: Callable[..., Any], wafermock: Any, tmp_path: Path
+) -> None:
+    """As a mock does that nobody has told of keys and models."""
+    mock = serve()
+    done = wafermock("check", mock.url)
+    assert done.returncode == 1
+    said = " ".join(done.stdout.split())
+    assert "401 or 403; of a mock that is meant to take it, say so: --any-key" in said
+    assert "404; of a mock that is meant to take it, say so: --any-model" in said
+    for what in ("key", "model"):
+        assert f"the server takes any {what}: if it is a mock that is meant to" in said
+    done = wafermock("check", mock.url, "--any-key", "--any-model")
+    assert done.returncode == 0, done.stdout
+    assert "is meant to" not in done.stdout
+
+
 def test_findings_are_known_replayed_and_known_again(
     serve: Callable[..., Any], wafermock: Any, tmp_path: Path
 ) -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from wafermock.conformance.error_bodies import read_error
 from wafermock.conformance.exchange import Sent
-from wafermock.conformance.rule import Bench, Unsupported
+from wafermock.conformance.rule import Bench, Breach, Unsupported
+from wafermock.conformance.rules.refusals import takes_all
 from wafermock.conformance.tally import Tally
 from wafermock.reports.run import Meant
 
@@ -336,7 +337,25 @@ def test_servers_without_keys_or_lists_of_models() -> None:
         taken = answer(200, {}, meant="invalid", facts={"fault": fault})
         (found,) = verdict(rule, taken, **{fact: True})
         assert isinstance(found, Unsupported)
-        assert not isinstance(verdict(rule, taken)[0], Unsupported)
+        (found,) = verdict(rule, taken)
+        option = f"--{fact.replace('_', '-')}"
+        assert isinstance(found, Breach)
+        assert found.expected.endswith(f"of a mock that is meant to take it, say so: {option}")
+
+
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        ({"ERR-REFUSED-NO-KEY", "ERR-STATUS"}, []),
+        ({"ERR-REFUSED-MODEL"}, ["model"]),
+        ({"ERR-REFUSED-MODEL", "ERR-REFUSED-WRONG-KEY"}, ["key", "model"]),
+    ],
+)
+def test_who_takes_all_may_be_meant_to(broken: set[str], told: list[str]) -> None:
+    assert takes_all(broken) == [
+        f"the server takes any {each}: if it is a mock that is meant to, check it with --any-{each}"
+        for each in told
+    ]
 
 
 # ---------------------------------------------------------------------- no answer at all

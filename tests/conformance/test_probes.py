@@ -1,9 +1,11 @@
 """Probes: cheap, the same everywhere, and each what it is said to be."""
 
+import gzip
 import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +26,7 @@ from wafermock.conformance.probes import (
     unable,
 )
 from wafermock.conformance.probes.asking import Asking
+from wafermock.conformance.probes.errors import LARGE, MIB, blown_up
 from wafermock.conformance.probes.requirements import breaking
 from wafermock.conformance.rule import Bench, Unsupported
 from wafermock.reports.run import Capability
@@ -54,6 +57,25 @@ def sends_as_meant(endpoint: MockEndpoint, request: Planned) -> bool:
     if request.purpose.meant == "valid":
         return exchange.accepted
     return exchange.received.status in request.purpose.statuses
+
+
+@given(st.integers(0, 3 * MIB))
+def test_a_large_body_is_json_with_white_space_behind_it(size: int) -> None:
+    text = b"x" * size
+    made = gzip.decompress(blown_up(text))
+    assert LARGE <= len(made) < LARGE + MIB
+    assert made.rstrip(b" ") == text
+
+
+def test_a_large_body_is_made_without_being_large() -> None:
+    """Every process of a run makes several, whoever sends them."""
+    tracemalloc.start()
+    try:
+        assert len(blown_up(b"{}")) < MIB
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < LARGE / 4
 
 
 @pytest.mark.parametrize("model", ["gpt-oss-120b", "zai-glm-4.7", "gemma-4-31b"])

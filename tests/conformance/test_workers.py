@@ -32,6 +32,8 @@ from wafermock.reports.progress import Progress
 from wafermock.reports.run import Budget, Run
 from wafermock.spec import load_contract
 
+from .timeless import timeless
+
 KEY = "a-key-that-is-long-enough"
 CONTRACT = load_contract()
 RECIPE: Recipe = ("documented", (), (), True)
@@ -155,6 +157,14 @@ def test_a_process_is_forked_only_where_it_has_no_threads() -> None:
             done.set()
             thread.join()
     assert kinds == ["ForkProcess", "SpawnProcess"]
+
+
+def test_parts_give_the_same_again(serve: Callable[..., Any]) -> None:
+    """What is found, by which exchanges, and what they are called, is the same but for times."""
+    mock = serve("--models", "strict", "--api-key", KEY, "--defect", "usage_sum")
+    first, second = (run_in_parts(order(mock.url), 2) for _ in range(2))
+    assert first.findings
+    assert timeless(first) == timeless(second)
 
 
 def test_where_a_process_cannot_be_forked(url: str) -> None:

@@ -23,6 +23,7 @@ from .exchange import Exchange, Probe
 from .findings import findings
 from .joining import numbered
 from .notebook import Notebook, Progress
+from .placed import FIRST, SEARCHING, Placed
 from .planned import Planned, Subject
 from .probes import (
     capability_requests,
@@ -35,6 +36,7 @@ from .probes import (
 from .programme import programme
 from .rule import Bench, Rule
 from .rules import all_rules
+from .rules.refusals import takes_all
 from .rules.wanting import unsupported
 from .runner import Phase, Runner, Shard, Stopped, Watcher
 from .secrets import Masking
@@ -159,6 +161,7 @@ class Course:
         )
         self.interrupted = asyncio.Event()
         self.position = order.skip
+        self._searched = 0
         self._listener: asyncio.Task[None] | None = None
         if progress:
             progress.start(order.endpoint.url, order.budget, len(order.rules))
@@ -210,7 +213,7 @@ class Course:
         )
         try:
             for phase in phases:
-                await runner.phase(phase)
+                await runner.phase(replace(phase, items=Placed(phase.items, runner.position)))
                 self.notebook.decide(self.tally)
         finally:
             self.position = runner.position
@@ -237,6 +240,7 @@ class Course:
             return set()
         if self.interrupted.is_set():
             raise Stopped("interrupted")
+        planned = self._searching(planned)
         if not self.sender.allows([planned]):
             raise Stopped("budget")
         exchange = await self.sender.send(planned)
@@ -255,8 +259,14 @@ class Course:
             smallest = await shrink(one, rules[one.rule], self.tally.bench, self._again)
             self.tally.shown[one.key] = smallest
 
+    def _searching(self, planned: Planned) -> Planned:
+        """Give a request that is not of the programme a place: these go out one by one."""
+        self._searched += 1
+        return replace(planned, place=f"{SEARCHING}{self._searched}")
+
     async def _again(self, planned: Planned) -> Exchange | None:
         """Send one more request, if there is room for it and nobody wants to stop."""
+        planned = self._searching(planned)
         if self.interrupted.is_set() or not self.sender.allows([planned]):
             return None
         exchange = await self.sender.send(planned)
@@ -276,7 +286,7 @@ class Course:
                 refusals.append(refusal(exchange))
 
         self.notebook.looking = look
-        await runner.phase(Phase("capabilities", requests))
+        await runner.phase(Phase("capabilities", Placed(requests, mark=FIRST)))
         if refusals and all(refusals):
             raise CannotCheck(self.masking.text(
                 f"{self.order.endpoint.url} refuses everything that it was asked, beginning with "
@@ -287,7 +297,7 @@ class Course:
         if repeat is not None:
             seen: list[Exchange] = []
             self.notebook.looking = seen.append
-            await runner.phase(Phase("repetition", [repeat]))
+            await runner.phase(Phase("repetition", Placed([repeat], len(requests), FIRST)))
             if seen:
                 roles = dict(zip(repeat.requests, seen, strict=True))
                 determinism = judge_determinism(Probe(seen[0].id, repeat.name, roles))
@@ -316,7 +326,8 @@ class Course:
         """Say what the run has found."""
         order, contract = self.order, self.order.contract
         found = numbered(findings(self.tally.shown.values(), order.endpoint, self.masking))
-        notes = [*self.client.notes, *sorted({f"{t.location}: {t.why}" for t in self.told})]
+        notes = [*sorted(self.client.notes), *sorted({f"{t.location}: {t.why}" for t in self.told})]
+        notes += takes_all({finding.rule for finding in found})
         info = contract.document.get("info", {})
         run = Run(
             tool=Tool(

@@ -17,7 +17,8 @@ JSON = "application/json"
 @dataclass(frozen=True)
 class Planned:
     """A request to be sent. `tokens` is what it may cost at most, for the budget. `needs` names the
-    capabilities without which it is not sent (`streams`, `tools`, `msgpack`, ...)."""
+    capabilities without which it is not sent (`streams`, `tools`, `msgpack`, ...). `place` is what
+    its exchange is called, see placed.py; empty: by the order in which requests are sent."""
 
     purpose: Purpose
     sent: Sent
@@ -25,6 +26,7 @@ class Planned:
     asked: Any = None
     tokens: int = 0
     needs: tuple[str, ...] = ()
+    place: str = ""
 
 
 @dataclass(frozen=True)

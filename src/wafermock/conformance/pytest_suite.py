@@ -28,6 +28,7 @@ from .client import Client
 from .endpoint import Endpoint, EndpointError, key_of
 from .exchange import Exchange
 from .joining import join
+from .placed import Placed
 from .planned import Subject
 from .probes import capability_requests, supported, unable
 from .programme import programme
@@ -78,11 +79,13 @@ class Suite:
         # Items are planned for all capabilities there are, and skipped where the server lacks one.
         asked = capability_requests(order.contract, subject, order.seed)
         everything = supported(Capability(planned.purpose.kind, "PASS") for planned in asked)
+        before = 0
         for phase in programme(
             order.contract, subject, order.seed, order.budget, supported=everything
         ):
-            for number, item in enumerate(phase.items, start=1):
+            for number, item in enumerate(Placed(phase.items, before), start=1):
                 yield f"{phase.name}-{number}-{_title(item)}", item
+            before += len(phase.items)
 
     # ----------------------------------------------------------------------------- what is run
 

@@ -18,11 +18,12 @@ LONGEST_WAIT = 120.0
 
 
 class EndpointSender:
-    """Sends what is planned. Exchanges are numbered in the order in which they are asked for.
+    """Sends what is planned. An exchange is called by its request's place in the plan; where that
+    has none, by its number in the order in which they are asked for.
 
     An answer that asks to wait (429, or 503 with `Retry-After`) is given to `overheard`, so that
     rules judge it too, `waiting` is told the seconds, and the request is sent again. `prefix`
-    stands before every number.
+    stands before every id.
     """
 
     def __init__(
@@ -56,27 +57,30 @@ class EndpointSender:
 
         Raises Stopped where the budget has no room for it, or the run was interrupted.
         """
-        self._count += 1
-        number = f"{self._prefix}{self._count}"
+        id = f"{self._prefix}{planned.place or self._next()}"
         if not self.spending.start(planned):
             raise Stopped("budget")
         exchange = None
         try:
-            exchange = await self._patiently(planned, number)
+            exchange = await self._patiently(planned, id)
         except Interrupted:
             raise Stopped("interrupted") from None
         finally:
             self.spending.end(planned, exchange)
         return exchange
 
-    async def _patiently(self, planned: Planned, number: str) -> Exchange:
+    def _next(self) -> int:
+        self._count += 1
+        return self._count
+
+    async def _patiently(self, planned: Planned, id: str) -> Exchange:
         for tries in range(MOST_WAITS + 1):
             async with self.throttle.turn():
-                exchange = await self._once(planned, number)
+                exchange = await self._once(planned, id)
             wait = self._wait(exchange, tries)
             if wait is None or not self.spending.again():
                 break
-            self._overheard(replace(exchange, id=f"{number}.{tries + 1}"))
+            self._overheard(replace(exchange, id=f"{id}.{tries + 1}"))
             self._waiting(wait)
             self.throttle.pause(wait)
         return exchange
@@ -97,7 +101,7 @@ class EndpointSender:
             return None
         return wait
 
-    async def _once(self, planned: Planned, number: str) -> Exchange:
+    async def _once(self, planned: Planned, id: str) -> Exchange:
         received: Received | None = None
         error, reached = "", True
         try:
@@ -105,7 +109,7 @@ class EndpointSender:
         except Silence as silence:
             error, reached = silence.reason, not isinstance(silence, Unreachable)
         return Exchange(
-            number,
+            id,
             planned.purpose,
             planned.sent,
             planned.operation,

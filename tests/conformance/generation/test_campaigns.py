@@ -193,6 +193,25 @@ def test_what_is_left_out_says_why() -> None:
     assert all(left.why and left.kind for left in told)
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_breaks_a_constraint_is_of_one_kind_in_whichever_campaign(profile: str) -> None:
+    """One fault of a server is one finding, and one entry of a baseline."""
+
+    def kinds(name: str) -> dict[tuple[str, bytes, object], set[tuple[str, str]]]:
+        found: dict[tuple[str, bytes, object], set[tuple[str, str]]] = {}
+        for each in planned(name, profile)[0]:
+            if each.purpose.meant == "invalid":
+                sent, purpose = each.sent, each.purpose
+                request = (sent.target, sent.body, sent.headers)
+                found.setdefault(request, set()).add((purpose.location, purpose.kind))
+        return found
+
+    boundaries, invalid = kinds("boundaries"), kinds("invalid")
+    assert len(boundaries) > 200
+    others = {request: named - invalid[request] for request, named in boundaries.items()}
+    assert {request: named for request, named in others.items() if named} == {}
+
+
 def test_a_small_budget_of_invalid_requests_breaks_all_kinds_of_constraint() -> None:
     few = list(CAMPAIGNS["invalid"](contract(), SUBJECT, 0, 12))
     keywords = {

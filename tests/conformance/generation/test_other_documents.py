@@ -149,8 +149,8 @@ def test_headers_are_met_on_both_sides(shop: Contract) -> None:
     made, _ = plans(shop, "boundaries", 2_000)
     traced = {e.purpose.kind: e.sent.header("X-Trace") for e in made if e.sent.header("X-Trace")}
     assert len(traced["boundary: at minLength"] or "") == 4
-    assert len(traced["boundary: below minLength"] or "") == 3
-    assert len(traced["boundary: above maxLength"] or "") == 9
+    assert len(traced["below minLength"] or "") == 3
+    assert len(traced["above maxLength"] or "") == 9
 
 
 def test_what_cannot_be_made_is_told(shop: Contract) -> None:
@@ -167,9 +167,9 @@ def test_what_breaks_two_constraints_at_once_is_left_out(shop: Contract) -> None
     made, told = plans(shop, "boundaries", 2_000)
     left = {(e.location.split("/properties/", 1)[-1], e.kind) for e in told}
     for at, kind in (
-        ("code/maxLength", "boundary: above maxLength"),
-        ("code/pattern", "boundary: longer than pattern allows"),
-        ("grade/maximum", "boundary: above maximum"),
+        ("code/maxLength", "above maxLength"),
+        ("code/pattern", "longer than pattern allows"),
+        ("grade/maximum", "above maximum"),
     ):
         assert (at, kind) in left
         assert not [e for e in made if e.purpose.location.endswith(at) and e.purpose.kind == kind]

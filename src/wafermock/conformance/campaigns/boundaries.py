@@ -37,7 +37,7 @@ def boundaries(
     cheap = [item for item in found if _cost(item) <= COSTLY]
     costly = [item for item in found if _cost(item) > COSTLY]
     ordered = [*spread(cheap, _turn), *spread(costly, _turn)]
-    return at_most((planned(item, subject, CAMPAIGN, "boundary: ") for item in ordered), count)
+    return at_most((planned(item, subject, CAMPAIGN) for item in ordered), count)
 
 
 def _both(scene: Scene, tell: Tell) -> Iterator[Asked | HeaderSide]:
@@ -45,7 +45,7 @@ def _both(scene: Scene, tell: Tell) -> Iterator[Asked | HeaderSide]:
     broken: set[Pointer] = set()
     for item in sides_of(scene):
         if isinstance(item, LeftOutSide):
-            tell(LeftOut(format_pointer(item.at), f"boundary: {item.kind}", item.why))
+            tell(LeftOut(format_pointer(item.at), item.kind, item.why))
         elif item.side.valid:
             yield item
         elif item.side.at not in broken:
@@ -61,8 +61,9 @@ def _turn(item: Asked | HeaderSide) -> tuple[object, ...]:
     return (item.side.keyword, item.side.valid, item.scene.operation.id)
 
 
-def planned(item: Asked | HeaderSide, subject: Subject, campaign: str, prefix: str = "") -> Planned:
-    """Plan the request of a side."""
+def planned(item: Asked | HeaderSide, subject: Subject, campaign: str) -> Planned:
+    """Plan the request of a side. What breaks a constraint is of one kind whichever campaign asks:
+    a server that takes it has one fault, and a baseline knows it by one entry."""
     scene, side = item.scene, item.side
     headers: tuple[tuple[str, str], ...] = ()
     if isinstance(item, Asked):
@@ -74,7 +75,7 @@ def planned(item: Asked | HeaderSide, subject: Subject, campaign: str, prefix: s
         body,
         subject,
         campaign=campaign,
-        kind=f"{prefix}{side.kind}",
+        kind=f"boundary: {side.kind}" if side.valid else side.kind,
         location=format_pointer(side.at),
         path_values=scene.path_values,
         meant="valid" if side.valid else "invalid",

@@ -7,7 +7,7 @@ same cause breaks one rule: taken for good, `ERR-REFUSED-...`; called the server
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -68,8 +68,18 @@ class _Refused:
     source: str
     guards: str
     level: Level = "MUST"
-    # A fact of the bench by which a server is known not to look at this at all.
+    # A fact of the bench by which a server is known not to look at this at all: `any_key`.
     unless: str = ""
+
+    @property
+    def option(self) -> str:
+        """The option by which the judge is told that fact."""
+        return f"--{self.unless.replace('_', '-')}"
+
+    @property
+    def told(self) -> str:
+        """The fact in words: `any key`."""
+        return self.unless.replace("_", " ")
 
 
 _REFUSED = (
@@ -170,13 +180,26 @@ def _refusal_rule(entry: _Refused) -> None:
         if status >= 300 or status in exchange.purpose.statuses or refused_in_stream(exchange):
             return
         if entry.unless and bench.facts.get(entry.unless):
-            yield Unsupported(f"the server does not look at it ({entry.unless.replace('_', ' ')})")
+            yield Unsupported(f"the server does not look at it ({entry.told})")
             return
-        yield Breach(expected(exchange), f"the status is {status}", "status")
+        wanted = expected(exchange)
+        if entry.unless:
+            wanted += f"; of a mock that is meant to take it, say so: {entry.option}"
+        yield Breach(wanted, f"the status is {status}", "status")
 
 
 for _entry in _REFUSED:
     _refusal_rule(_entry)
+
+
+def takes_all(broken: Container[str]) -> list[str]:
+    """Say what to do where, by the ids of the rules that are broken, a server takes any key or any
+    model, as mocks are meant to. One sentence for each: parts of a run may see one of them."""
+    return [
+        f"the server takes {e.told}: if it is a mock that is meant to, check it with {e.option}"
+        for e in _REFUSED
+        if e.unless and f"ERR-REFUSED-{e.id}" in broken
+    ]
 
 
 @BOOK.rule(
