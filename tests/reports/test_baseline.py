@@ -106,6 +106,17 @@ def test_stale_entries_are_named() -> None:
     assert note.endswith("expired on 2020-01-01; it matches nothing any more: remove it")
 
 
+def test_what_a_smaller_run_did_not_ask_for_makes_nothing_stale() -> None:
+    run = small_run()
+    assert run.cells
+    unasked = entry(rule="ENC-GZIP", kind="a kind that no quick run asks")
+    _, notes = applied(run, unasked)
+    assert notes == ()
+    cell = replace(run.cells[0], kind="a kind that no quick run asks")
+    _, (note,) = applied(replace(run, cells=(cell,)), unasked)
+    assert "is stale" in note
+
+
 def test_misspelt_rules_are_named() -> None:
     _, notes = applied(small_run(), entry(rule="ENC-GZPI"))
     assert notes == (

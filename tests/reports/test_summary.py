@@ -105,3 +105,6 @@ def test_what_to_do_next() -> None:
     (clean,) = summary.next_steps(clean_run())
     assert "compare" in clean
     assert "larger budget" in "".join(summary.next_steps(replace(clean_run(), ended_by="budget")))
+    stopped = "".join(summary.next_steps(replace(clean_run(), ended_by="interrupted")))
+    assert "--resume" in stopped
+    assert "budget" not in stopped

@@ -101,7 +101,9 @@ def _note(entry: Entry, run: Run, today: date, used: bool) -> str:
     items = [item for item in summary.judged(run) if fnmatchcase(item.rule.id, entry.rule)]
     if not items:
         return f"{what} names no rule of this run{_meant(entry.rule, run)}: mend or remove it"
-    if any(item.state in summary.JUDGED for item in items):
+    # A quick run does not ask for all that a larger one found.
+    asked = not run.cells or any(fnmatchcase(cell.kind, entry.kind) for cell in run.cells)
+    if asked and any(item.state in summary.JUDGED for item in items):
         return f"{what} is stale: it matches nothing any more; remove it"
     return ""
 

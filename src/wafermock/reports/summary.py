@@ -146,11 +146,14 @@ def next_steps(run: Run) -> Iterator[str]:
     if worst is not None:
         told = f"Begin with {worst.rule.id}"
         if worst.findings:
-            told += f", finding {worst.findings[0].id}: its curl command repeats it"
-        yield f"{told}."
+            id = worst.findings[0].id
+            told += f", finding {id}: wafermock replay RUN.json --finding {id}"
+        yield told
         yield "Show all of it in a browser: wafermock report RUN.json --format html --out run.html"
         yield "Accept what has to stay: wafermock report baseline RUN.json --out baseline.yaml"
-    if run.ended_by in ("budget", "interrupted"):
+    if run.ended_by == "interrupted":
+        yield f"Go on with it, by the same command with --resume: {ENDINGS[run.ended_by]}."
+    if run.ended_by == "budget":
         yield f"Run it again with a larger budget: {ENDINGS[run.ended_by]}."
     if not run.findings and run.ended_by == "done":
         yield "Keep the result file, and compare the next run with it: wafermock report compare."
