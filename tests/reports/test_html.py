@@ -381,7 +381,9 @@ def test_a_time_line() -> None:
     assert time_line(()) == ""
 
 
-@pytest.mark.parametrize("bounds", [(0.5,), (0.1, 0.1001), (1e-6, 3600.0), (0.0, 2.0)])
+@pytest.mark.parametrize(
+    "bounds", [(0.5,), (0.1, 0.1001), (1e-6, 3600.0), (0.0, 2.0), (5e-324, 1.0), (1.0, 1e308)]
+)
 def test_a_histogram(bounds: tuple[float, ...]) -> None:
     spread = Spread(9, bounds[0], bounds[-1], bounds[-1], tuple((b, 3) for b in bounds))
     plot = histogram("<first & last>", spread, seconds)

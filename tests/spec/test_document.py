@@ -196,6 +196,15 @@ def test_json_has_the_lines_that_yaml_has(root: dict[str, Any], indent: int | st
         assert document.line_of(pointer) == lines.line_of(pointer)
 
 
+@given(TREES, st.sampled_from(["\n", "\r\n", "\r"]))
+def test_any_line_end_ends_a_line_of_json(root: dict[str, Any], end: str) -> None:
+    text = json.dumps(root, indent=1)
+    plain = parse_document(text, Path("a.json"))
+    other = parse_document(text.replace("\n", end), Path("a.json"))
+    for pointer in pointers(root):
+        assert other.line_of(pointer) == plain.line_of(pointer)
+
+
 @given(TREES, st.sampled_from([" ", "\n", "\t", "\r\n", "\n\n "]))
 def test_lines_of_json_with_space_everywhere(root: dict[str, Any], space: str) -> None:
     text = json.dumps(root, separators=(f"{space},{space}", f"{space}:{space}"))

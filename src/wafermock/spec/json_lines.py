@@ -23,7 +23,7 @@ class JsonLines:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._ends = [found.start() for found in re.finditer("\n", text)]
+        self._ends = [found.start() for found in re.finditer(r"\r\n?|\n", text)]
         self._parts: dict[int, _Parts] = {}
 
     def line_of(self, pointer: Pointer) -> int:

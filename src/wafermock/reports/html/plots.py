@@ -79,7 +79,7 @@ def _ticks(low: float, high: float) -> Sequence[float]:
     first, last = floor(low / log(10)) - 1, floor(high / log(10)) + 1
     for steps in ((1, 2, 5), (1, 3), (1,)):
         ticks = [float(f"{step}e{decade}") for decade in range(first, last + 1) for step in steps]
-        ticks = [tick for tick in ticks if low < log(tick) < high]
+        ticks = [tick for tick in ticks if tick and low < log(tick) < high]  # 1e-324 is 0
         if len(ticks) <= 7:
             return ticks
     return ticks[:: len(ticks) // 6]
