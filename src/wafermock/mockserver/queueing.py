@@ -28,6 +28,11 @@ class Queue:
         self.seconds = seconds
 
     @property
+    def threshold(self) -> QueueThreshold:
+        """How requests name their threshold."""
+        return self._threshold or built_in().queue
+
+    @property
     def seconds(self) -> float | None:
         """The rolling average queue time, which is also every answer's `queue_time`."""
         return None if self._time is None else self._time / SECOND
@@ -47,7 +52,7 @@ class Queue:
         contract's business.
         """
         if self._time is not None:
-            threshold = self._threshold or built_in().queue
+            threshold = self.threshold
             tier = body.get("service_tier")
             asked = isinstance(tier, str) and tier in threshold.tiers
             limit = _read(headers.get(threshold.header), threshold) if asked else None

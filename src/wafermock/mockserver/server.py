@@ -251,20 +251,15 @@ def _target(raw: str) -> str:
     A target in absolute form loses scheme and authority (RFC 9112, section 3.2.2), and letters
     that need no percent-encoding lose it (RFC 3986, section 6.2.2.2).
     """
-    target = _AUTHORITY.sub("", _text(raw))
+    if not raw.isascii():  # bytes that are not UTF-8 came as lone surrogates
+        raw = raw.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    target = _AUTHORITY.sub("", raw)
     path, mark, query = target.partition("?")
     return _UNRESERVED.sub(lambda found: chr(int(found[1], 16)), path or "/") + mark + query
 
 
 _AUTHORITY = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://[^/?]*")
 _UNRESERVED = re.compile("%(2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])", re.IGNORECASE)
-
-
-def _text(raw: str) -> str:
-    """Return a text that can be sent back: bytes that are not UTF-8 came as lone surrogates."""
-    return (
-        raw if raw.isascii() else raw.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    )
 
 
 # A client sends much the same header again and again.

@@ -36,6 +36,10 @@ class Turn:
     acting: "Acting | None" = None
     scope: str = ""
 
+    def in_scope(self, scope: str) -> "Turn":
+        """Return the same turn, of a call in a scope."""
+        return self if self.scope == scope else replace(self, scope=scope)
+
     def end(self) -> None:
         """Give back what was reserved and not used. Only the first call counts."""
         if self.admission and self.answer.cost:
@@ -63,7 +67,6 @@ class Service:
         self.clock = clock or Clock()
         self.limiter = limiter or Limiter(Limits(catalogue=mock.contract.limits), self.clock)
         self.queue = queue or Queue(threshold=mock.contract.limits.queue)
-        self._queue_header = mock.contract.limits.queue.header
         self.watch = watch
         self.choices = choices
         self.armed: Armed | None = None
@@ -85,13 +88,18 @@ class Service:
             self._read_script_again(self.mock.script)
         if not self._repeats(request):
             return self._turn(request, Moment(time, queued), scope, early)
-        key = (*self.mock.heard(request), request.headers.get(self._queue_header), time, queued)
+        key = (
+            *self.mock.heard(request),
+            request.headers.get(self.queue.threshold.header),
+            time,
+            queued,
+        )
         turn = self._memory.get(key)
         if turn is None:
             turn = self._turn(request, Moment(time, queued), scope, None)
             self._memory.put(key, turn, size=size_of(key) + size_of(turn.answer.parts))
         # The same is said in every scope, but whoever takes note of it wants to know in which.
-        return turn if turn.scope == scope else replace(turn, scope=scope)
+        return turn.in_scope(scope)
 
     def at_head(self, head: Request) -> "Early | None":
         """Settle what acts before the body of a request is read; None: nothing can.
@@ -197,7 +205,7 @@ class Service:
             if turn is None:
                 turn = self._admitted(answer, request, None, scope)
                 self._turns.put(id(answer), (answer, turn), size=size_of(answer.parts))
-            return turn if turn.scope == scope else replace(turn, scope=scope)
+            return turn.in_scope(scope)
         return self._admitted(answer, request, acting or None, scope)
 
     def _admitted(
