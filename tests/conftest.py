@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 
+# httpx imports it by its first request, and knows only the errors of that one: a pytest run within
+# this process would forget the module, and the next would have another.
+import httpcore  # noqa: F401
 import pytest
 from hypothesis import settings
 
