@@ -1,5 +1,6 @@
 """`mock.calls` and the assertions: what happened."""
 
+import contextlib
 import gzip
 import json
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from wafermock import CalledTool, Space, anything, contains
+from wafermock import CalledTool, MockServer, Space, anything, contains
 
 from .conftest import Ask
 from .test_criteria import HISTORY, TOOLS
@@ -242,3 +243,21 @@ def test_reset(mock: Space, ask: Ask) -> None:
     mock.on(last_user="a").replies("A").times(1)
     ask(mock, "a")
     assert (mock.calls[0].number, mock.calls[0].text) == (1, "A")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"delivery": "bytewise"}, {"delivery": "known_length"}, {"delivery": "close_delimited"},
+        {"failure": "service_unavailable"}, {"defect": "missing_key"}, {"ttft": "1ms"},
+        {"ttft": "1ms", "tokens_per_second": 10_000},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_who_has_an_answer_may_ask_how_it_ended(how: Any, ask: Ask) -> None:
+    with MockServer(**how) as mock:
+        mock.on().replies("one two three")
+        for stream in (True, False) * 10:
+            with contextlib.suppress(AssertionError):
+                ask(mock, stream=stream)
+            assert mock.calls[-1].ending == "complete"

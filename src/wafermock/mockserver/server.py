@@ -148,23 +148,28 @@ class HttpServer:
         seen = self.control.note(asked, turn) if self.control is not None else None
         closing = body.refused and _waits_for_leave(request)
         ending = "client gone"
+
+        def over(ending: str = "complete") -> None:
+            # Only the first call counts. It is before the last byte: who has that may look at once.
+            turn.end()
+            if seen is not None:
+                seen.end(watch.seconds, ending)
+
         try:
             if turn.acting:
-                response = await _performed(request, turn, watch, self.service.clock)
+                response = await _performed(request, turn, watch, self.service.clock, over)
             elif seen is not None and seen.held is not None:
-                response = await _held(request, turn.answer, seen.held, self.service.clock)
+                response = await _held(request, turn.answer, seen.held, self.service.clock, over)
             else:
                 response = await _delivered(
-                    request, turn.answer, watch, self.service.clock, closing
+                    request, turn.answer, watch, self.service.clock, over, closing=closing
                 )
             ending = "complete"
         except _StreamDropped:
             ending = "dropped"
             raise
         finally:
-            turn.end()
-            if seen is not None:
-                seen.end(watch.seconds, ending)
+            over(ending)
             if ending == "client gone" and turn.answer.streamed:
                 self.service.left(turn.scope)
         if closing:
@@ -274,7 +279,7 @@ def _headers(lines: tuple[tuple[bytes, bytes], ...]) -> Mapping[str, str]:
 
 
 async def _performed(
-    request: web.BaseRequest, turn: Turn, watch: Stopwatch, clock: Clock
+    request: web.BaseRequest, turn: Turn, watch: Stopwatch, clock: Clock, over: Callable[[], None]
 ) -> web.StreamResponse:
     """Put an answer on the wire as a delivery, a failure or defects will have it."""
     from .wire import plan
@@ -293,11 +298,11 @@ async def _performed(
         draws=Draws("wire", turn.answer.headers.get("x-request-id", "")),
     )
     date = _date(int(clock.time()))
-    return await perform(request, made, watch, (("date", date), ("server", SERVER)))
+    return await perform(request, made, watch, (("date", date), ("server", SERVER)), over)
 
 
 async def _held(
-    request: web.BaseRequest, answer: Answer, held: "Held", clock: Clock
+    request: web.BaseRequest, answer: Answer, held: "Held", clock: Clock, over: Callable[[], None]
 ) -> web.StreamResponse:
     """Deliver a stream part by part, each when whoever holds it lets it go."""
     from .control.held import Dropped
@@ -317,16 +322,24 @@ async def _held(
         if request.transport is not None:
             request.transport.abort()
         raise _StreamDropped("the stream was dropped") from None
+    over()
     await response.write_eof()
     return response
 
 
 async def _delivered(
-    request: web.BaseRequest, answer: Answer, watch: Stopwatch, clock: Clock, closing: bool
+    request: web.BaseRequest,
+    answer: Answer,
+    watch: Stopwatch,
+    clock: Clock,
+    over: Callable[[], None],
+    *,
+    closing: bool,
 ) -> web.StreamResponse:
     """Deliver an answer, or return it ready for delivery. `watch` began with the request.
 
-    `closing`: it will be made the last of its connection.
+    `over` is called before the last of a paced one; `closing`: it will be made the last of its
+    connection.
     """
     if answer.offsets is None or not answer.streamed:
         if answer.offsets is not None:
@@ -343,8 +356,11 @@ async def _delivered(
     else:
         _closing(response)  # nothing else ends a body whose length is not told
     await response.prepare(request)
+    last = answer.offsets[-1]
     for offset, together in groupby(zip(answer.offsets, answer.parts, strict=True), itemgetter(0)):
         await watch.reach(offset)
+        if offset == last:
+            over()
         await response.write(b"".join(part for _, part in together))
     await response.write_eof()
     return response

@@ -7,7 +7,7 @@ the bytes go to the connection directly. A handler returns what `perform` return
 import asyncio
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 
 from aiohttp import web
@@ -34,22 +34,28 @@ async def perform(
     plan: Plan,
     watch: Stopwatch,
     headers: Sequence[tuple[str, str]] = (),
+    over: Callable[[], None] = lambda: None,
 ) -> Performed:
     """Put a plan on the wire, at its times; `watch` began with the request.
 
     `headers` (name, value), `Date` and `Server` perhaps, are added where the plan has none of the
-    name.
+    name. `over` is called once all is done but what the client will see last: the last write, a
+    reset, or the end of the connection.
     Raises ConnectionResetError when the client has left, which aiohttp takes in silence. A wait
     ends at once when the client leaves where the server cancels handlers then
     (`web.Server(handler, handler_cancellation=True)`), else at its own end.
     """
-    for write in plan.wire(_reason(plan.status), headers):
+    writes = list(plan.wire(_reason(plan.status), headers))
+    for left, write in zip(range(len(writes) - 1, -1, -1), writes, strict=True):
         await watch.reach(write.offset)
         _transport(request)
+        if not left and plan.ending == "keep" and plan.end <= write.offset:
+            over()
         await request.writer.write(write.data)
         # Lets the connection take each write by itself, and others have their turn.
         await asyncio.sleep(0)
     await watch.reach(plan.end)
+    over()
     if plan.ending == "reset":
         await _reset(request)
     return Performed(plan)
