@@ -8,10 +8,11 @@ scripted: by shape, as a service chooses its own words.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
 from yarl import URL
 
 from .answers_read import data_of

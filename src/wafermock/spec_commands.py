@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +48,8 @@ def lint(files: tuple[Path, ...], profile: str, form: str) -> None:
 
 
 def _as_json(finding: Finding) -> dict[str, Any]:
+    from msgspec.structs import asdict
+
     from .spec.pointer import format_pointer
 
     return {**asdict(finding), "pointer": format_pointer(finding.pointer)}

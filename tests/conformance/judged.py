@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from msgspec import structs
+
 from wafermock.conformance.exchange import (
     Arrival,
     Exchange,
@@ -99,7 +101,7 @@ class MockEndpoint:
         request = Request(sent.method, path, query, headers, sent.body)
         early = None
         if sent.expect_continue:
-            early = self.service.at_head(replace(request, body=b""))
+            early = self.service.at_head(structs.replace(request, body=b""))
         turn = self.service.begin(request, early)
         acting = turn.acting
         planned = plan(

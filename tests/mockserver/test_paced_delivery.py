@@ -18,7 +18,6 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import closing
-from dataclasses import dataclass, field
 from email.utils import formatdate
 from http.client import HTTPConnection
 from typing import Any
@@ -26,6 +25,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from cerebras.cloud.sdk import AsyncCerebras, RateLimitError
+from msgspec import field
 
 from wafermock.mockserver.clock import FROZEN_TIME, Clock
 from wafermock.mockserver.limits import Limiter, parse_limits
@@ -45,8 +45,7 @@ TALK = {"model": "gpt-oss-120b", "messages": [{"role": "user", "content": "Hello
 TOKENS_LEFT = "x-ratelimit-remaining-tokens-day"
 
 
-@dataclass(frozen=True)
-class Watched(Turn):
+class Watched(Turn, frozen=True):
     """A turn that tells when it is over."""
 
     over: asyncio.Event = field(default_factory=asyncio.Event)

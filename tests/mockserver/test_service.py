@@ -4,13 +4,13 @@ import gc
 import json
 import tracemalloc
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from wafermock.mockserver.clock import FROZEN_TIME, Clock
 from wafermock.mockserver.exchange import Request

@@ -1,11 +1,11 @@
 """The verdict, as a function: what is a fault of a client, and what looks like one and is none."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from wafermock.mockserver.robustness import Limits, Outcome, Try, judge
 from wafermock.mockserver.robustness.summary import packed, summary

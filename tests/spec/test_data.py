@@ -5,13 +5,13 @@ import json
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
 import yaml
+from msgspec.structs import replace
 from openapi_spec_validator import OpenAPIV32SpecValidator
 
 from wafermock.spec import load, load_contract, profiles

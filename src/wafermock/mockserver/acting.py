@@ -6,8 +6,10 @@ another mock) is chosen without the script: its rules are looked for later.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wafermock.spec.errors import ErrorCatalogue
 
@@ -30,8 +32,7 @@ if TYPE_CHECKING:
     from .control.armed import Arming
 
 
-@dataclass(frozen=True)
-class Acting:
+class Acting(Struct, frozen=True):
     """What happens to one answer."""
 
     delivery: Chosen | None = None
@@ -53,8 +54,7 @@ class Acting:
 NOTHING = Acting()
 
 
-@dataclass(frozen=True)
-class Early:
+class Early(Struct, frozen=True):
     """What was settled by the head of a request, before its body was read.
 
     `defects` are those that happen; `arming` is what was used up for the call, if anything.
@@ -80,8 +80,7 @@ def is_early(choice: Chosen) -> bool:
     return choice.entry.stage == "connection" or "max_body" in choice.entry.settings
 
 
-@dataclass(frozen=True)
-class Choices:
+class Choices(Struct, frozen=True):
     """What may happen to every answer, by its rate."""
 
     deliveries: tuple[Chosen, ...] = ()
@@ -105,8 +104,7 @@ class Choices:
         )
 
 
-@dataclass(frozen=True)
-class CallChoices:
+class CallChoices(Struct, frozen=True):
     """What is chosen for one call, before its answer is made.
 
     `first` counts before what a script says, `last` behind it. `refusal` is an error that is

@@ -5,8 +5,9 @@ acts before the answer, the same rule answers once more, to the request as that 
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from .exchange import Answer, Moment, Request
 from .mock import Mock

@@ -1,8 +1,9 @@
 """What a call leaves behind for the next one of its scope, where calls are made to mix."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from .exchange import Answer
 

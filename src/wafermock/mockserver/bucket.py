@@ -10,13 +10,13 @@ refilled while the reservation was open would have overflowed without it.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .clock import SECOND
 
 
-@dataclass(slots=True, eq=False)
-class Charge:
+class Charge(Struct, eq=False):
     """What was taken at a time. While it is open, the amount may still change."""
 
     at: int

@@ -1,8 +1,9 @@
 """A call: a request understood. What it means decides what is answered."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from wafermock.spec import Operation
 
@@ -20,8 +21,7 @@ _SAID = ("model", "messages", "prompt", "tools", "response_format")
 _SAMPLED = ("seed", "temperature", "top_p", "frequency_penalty", "presence_penalty", "logit_bias")
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True, dict=True):
     """A request that the contract has an operation for, its body valid or made so.
 
     `seed` is the server's, `fingerprint` the contract's. A `lenient` call is answered even where

@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from wafermock.spec import Example, Operation
 
@@ -15,8 +16,7 @@ from .reply import Reply, ToolCall
 ALIKE = 0.6
 
 
-@dataclass(frozen=True)
-class Features:
+class Features(Struct, frozen=True):
     """What makes a request like another: its last words, and what else it brings."""
 
     words: frozenset[str]

@@ -1,7 +1,8 @@
 """Chat completions: from a call to the tokens of each choice."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from wafermock.spec.models import ModelCatalogue
 

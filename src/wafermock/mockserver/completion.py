@@ -5,8 +5,9 @@ all read off the same lists, so they cannot disagree.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from .draws import Draws
 from .generation import Generation
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from .pace import Schedule
 
 
-@dataclass(frozen=True)
-class CallTokens:
+class CallTokens(Struct, frozen=True):
     """A tool call in tokens: its id (nine hexadecimal digits), its name, its arguments."""
 
     id: str
@@ -27,8 +27,7 @@ class CallTokens:
     arguments: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """One choice: what was thought, what was said, what was called, and why it ended.
 
     `echo` are the tokens of the prompt where they are to be said again; they are not counted.
@@ -49,8 +48,7 @@ class Choice:
         return len(self.reasoning) + len(self.content) + called
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """How many tokens went in and out."""
 
     prompt_tokens: int
@@ -66,8 +64,7 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
 
-@dataclass(frozen=True)
-class TimeInfo:
+class TimeInfo(Struct, frozen=True):
     """How long each phase took, in seconds, and when it was over (Unix time)."""
 
     queue_time: float
@@ -77,8 +74,7 @@ class TimeInfo:
     created: float
 
 
-@dataclass(frozen=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """An answer in tokens, not yet in the words of either operation."""
 
     id: str

@@ -4,8 +4,10 @@ An operation names its composer with `x-wafermock-answer` (a fact of an overlay)
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wafermock.spec import Contract
 
@@ -30,8 +32,7 @@ if TYPE_CHECKING:
 JSON = "application/json"
 
 
-@dataclass(frozen=True)
-class Materials:
+class Materials(Struct, frozen=True):
     """What a composer works with beside the call."""
 
     contract: Contract

@@ -1,9 +1,10 @@
 """What both kinds of completion share on the way from a call to a Completion."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from wafermock.spec.models import ModelCatalogue
 

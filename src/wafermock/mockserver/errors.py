@@ -2,8 +2,9 @@
 
 import contextlib
 import re
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from wafermock.spec import Contract, Operation, Response
 

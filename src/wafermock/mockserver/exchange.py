@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from .clock import FROZEN_TIME
 
@@ -12,19 +13,17 @@ if TYPE_CHECKING:
     from .acting import Acting
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """A request as it came: `path` percent-encoded, header names in lower case."""
 
     method: str
     path: str
     query: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
     body: bytes = b""
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """When a request is answered: the clock's reading (Unix seconds), and how long requests
     are queued for (seconds; None: nothing is simulated)."""
 
@@ -36,8 +35,7 @@ class Moment:
 STILL = Moment()
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """What an answer takes from the limits: tokens reserved when it is asked for, tokens used."""
 
     model: str
@@ -46,8 +44,7 @@ class Cost:
     service_tier: str | None = None
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True, dict=True):
     """An answer as it will be delivered.
 
     A whole answer has one part; a stream has one part an event, so that a delivery may pace or

@@ -1,13 +1,13 @@
 """The parameters that decide how a text is generated, read alike from both operations."""
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from .bias import Bias
 
 
-@dataclass(frozen=True)
-class Generation:
+class Generation(Struct, frozen=True):
     """How much is generated, when it stops, and what is reported of it.
 
     `max_tokens` is None where only the context bounds the answer. `top_logprobs` is None where

@@ -2,15 +2,15 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from .draws import Draws
 from .prose import short_words
 
 
-@dataclass(frozen=True)
-class TokenLogprob:
+class TokenLogprob(Struct, frozen=True):
     """A chosen token and its likeliest alternatives, itself among them, likeliest first.
 
     Logarithms are natural. The probabilities of the alternatives add up to 1 at most.

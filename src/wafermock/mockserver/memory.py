@@ -5,6 +5,9 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterable
 from typing import Any, Generic, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import astuple
+
 T = TypeVar("T")
 
 # One large request shall not push out all the small ones.
@@ -44,11 +47,15 @@ class Memory(Generic[T]):
 
 
 def size_of(values: Iterable[Any]) -> int:
-    """Say how many bytes values hold, and tuples and dataclasses of them: keys can be larger than
+    """Say how many bytes values hold, and tuples and structs of them: keys can be larger than
     answers."""
     return sum(map(_size, values))
 
 
 def _size(value: Any) -> int:
-    parts = value if isinstance(value, tuple) else getattr(value, "__dict__", {}).values()
+    parts: Iterable[Any] = ()
+    if isinstance(value, Struct):
+        parts = astuple(value)
+    elif isinstance(value, tuple):
+        parts = value
     return sys.getsizeof(value) + size_of(parts)

@@ -2,9 +2,11 @@
 
 from collections.abc import Hashable
 from copy import copy
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wafermock.spec import Contract, Operation, Route
 from wafermock.spec.faults import Fault, faults
@@ -39,8 +41,7 @@ _DECODED = 8
 Validation = Literal["strict", "warn", "off"]
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """How a mock behaves.
 
     `seed` makes other words and ids. `validate`: `strict` refuses what breaks the contract,
@@ -61,8 +62,7 @@ class Settings:
     strict_script: bool = False
 
 
-@dataclass
-class _Asked:
+class _Asked(Struct):
     """What is known of a request so far, whatever becomes of it."""
 
     request: Request

@@ -10,10 +10,11 @@ Times are whole nanoseconds counted from the start of the answer: rounding does 
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
+
+from msgspec import Struct
 
 from .clock import SECOND, nanoseconds, parse_duration
 from .completion import TimeInfo
@@ -25,8 +26,7 @@ _NUMBER = re.compile(r"(?:\d+(?:\.\d+)?|\.\d+)", re.ASCII)
 _FASTEST, _SLOWEST = 1e9, 1e-3
 
 
-@dataclass(frozen=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """How fast answers are delivered.
 
     `ttft` is in seconds, `tokens_per_second` is a rate, None means at once. `jitter` varies the
@@ -70,8 +70,7 @@ def _varied(jitter: float, draws: Draws) -> float:
     return draws.between(1 - jitter, 1 + jitter) if jitter else 1.0
 
 
-@dataclass(frozen=True)
-class Schedule:
+class Schedule(Struct, frozen=True, dict=True):
     """The times of one answer. `queue` and `prompt` are in nanoseconds."""
 
     identity: bytes

@@ -7,7 +7,8 @@ of other names. One of these three whose value is none is a slip of the pen, and
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .refusal import Refusal
 
@@ -22,8 +23,7 @@ _PREFERENCE = re.compile(
 _PART = re.compile(r'(?:[^,;"]|"(?:\\.|[^"\\])*(?:"|\\?$))+', re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Preferences:
+class Preferences(Struct, frozen=True):
     """What a client asked for. `dynamic` wants an invented answer even where an example fits."""
 
     example: str | None = None

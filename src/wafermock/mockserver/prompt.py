@@ -1,7 +1,8 @@
 """The prompt in tokens: what a conversation costs, and how much of it a cache may have seen."""
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from .canned import text_of
 from .draws import canonical
@@ -16,8 +17,7 @@ _TOKENS_A_MESSAGE = 4
 _LONGEST_TOKEN = 11
 
 
-@dataclass(frozen=True)
-class ChatPrompt:
+class ChatPrompt(Struct, frozen=True):
     """A conversation in tokens, message by message; the tools are a part of the first.
 
     The tokens of an image stand in the tokens of its message, each as the image's data URI.

@@ -1,8 +1,10 @@
 """The mock in time: what an answer depends on beside its request. A clock, limits, a queue."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from .between import Between
 from .clock import Clock
@@ -27,8 +29,7 @@ ACTING_HEADERS = ("x-wafermock-delivery", "x-wafermock-failure", "x-wafermock-de
 MEMORY = 32 * MIB
 
 
-@dataclass(frozen=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """One request and its answer, which is now to be delivered; then the turn is over."""
 
     answer: Answer

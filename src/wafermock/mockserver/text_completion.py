@@ -1,8 +1,10 @@
 """Completions of plain text: from a call to the tokens of each choice, one choice a prompt."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wafermock.spec.models import ModelCatalogue
 
@@ -20,8 +22,7 @@ from .reply import Reply
 from .tokens import token_text, tokenise
 
 
-@dataclass(frozen=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """A prompt in tokens, and their numbers where it came in numbers."""
 
     tokens: tuple[str, ...]

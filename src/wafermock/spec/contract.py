@@ -4,10 +4,11 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from .errors import ErrorCatalogue
 from .limits import LimitCatalogue
@@ -28,8 +29,7 @@ from .schema import Schema, SchemaSpace
 from .structure import operations
 
 
-@dataclass(frozen=True)
-class Route:
+class Route(Struct, frozen=True):
     """An operation found for a method and path, with the values of its path parameters."""
 
     operation: Operation

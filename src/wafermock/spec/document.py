@@ -3,10 +3,11 @@
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from .pointer import Pointer, format_pointer
 
@@ -42,8 +43,7 @@ class DocumentError(Exception):
         return f"{where}: {' '.join(self.message.split())}"
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(Struct, frozen=True, dict=True):
     """One file: its root value, and the text it came from (None: read it when it is asked for)."""
 
     path: Path

@@ -1,9 +1,10 @@
 """The error catalogue: what the API answers when it does not answer the request."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from .document import Document
 from .faults import Fault
@@ -11,8 +12,7 @@ from .faults import Fault
 Body = dict[str, Any] | str
 
 
-@dataclass(frozen=True)
-class ErrorEntry:
+class ErrorEntry(Struct, frozen=True):
     """One error of the catalogue, as a profile has it.
 
     `shape` is `flat` (`message, type, param, code`), `fastapi` (`detail`) or `html`. `assumed`
@@ -31,9 +31,9 @@ class ErrorEntry:
     source: str = ""
     assumed: bool = False
     retried: bool = False
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
     body: str = ""
-    example: Mapping[str, object] = field(default_factory=dict)
+    example: Mapping[str, object] = {}
 
     @property
     def media_type(self) -> str:

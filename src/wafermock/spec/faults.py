@@ -1,17 +1,17 @@
 """Violations put into the API's words: one detail as FastAPI writes it, one line of a message."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from .document import read_document
 from .violations import Violation
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """A violation in both forms that the API's errors have.
 
     `detail` is an entry of HTTPValidationError (`type, loc, msg, input`); `line` is one line of a

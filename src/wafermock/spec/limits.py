@@ -1,15 +1,15 @@
 """The limits of an account: the quotas there are, and the queue time a request puts up with."""
 
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from .document import Document, read_document
 
 
-@dataclass(frozen=True)
-class Quota:
+class Quota(Struct, frozen=True):
     """One quota: what it counts, in how many seconds, and the error it answers with.
 
     The headers that tell its limit, what remains of it, and when it is full again are named in
@@ -30,8 +30,7 @@ class Quota:
         return tokens if self.counted == "tokens" else 1
 
 
-@dataclass(frozen=True)
-class QueueThreshold:
+class QueueThreshold(Struct, frozen=True):
     """How a request says that it will not be queued for longer: in a header, in milliseconds from
     `least` to `most`, which counts for some service tiers only."""
 

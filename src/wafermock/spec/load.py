@@ -1,8 +1,9 @@
 """From files to a contract: made of documents, overlays and catalogues, or found as kept before."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from . import kept
 from .assemble import assemble
@@ -14,8 +15,7 @@ DEFAULT_PROFILE = "documented"
 CATALOGUES = ("errors", "models", "requirements", "limits")
 
 
-@dataclass(frozen=True)
-class Sources:
+class Sources(Struct, frozen=True):
     """What a contract is made of, by file: documents, and overlays in the order they apply."""
 
     documents: tuple[Path, ...]

@@ -1,8 +1,9 @@
 """Several documents, one contract: paths and components united."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from .document import Document, DocumentError
 from .pointer import Pointer, copy_json, format_pointer
@@ -11,8 +12,7 @@ from .shape import misshapen
 from .structure import operations, references
 
 
-@dataclass(frozen=True)
-class Merged:
+class Merged(Struct, frozen=True):
     """The united document, and which file each part of it came from."""
 
     root: dict[str, Any]

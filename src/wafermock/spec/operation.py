@@ -1,8 +1,9 @@
 """What one operation takes and answers."""
 
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from .media_type import essence
 from .schema import Schema
@@ -13,8 +14,7 @@ SEQUENTIAL = "text/event-stream"
 IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(Struct, frozen=True):
     """A named example of a media type."""
 
     name: str
@@ -22,8 +22,7 @@ class Example:
     summary: str = ""
 
 
-@dataclass(frozen=True)
-class MediaType:
+class MediaType(Struct, frozen=True):
     """One representation of a request or response body.
 
     `schema` describes the whole body, `item_schema` the JSON in each `data` of an event stream
@@ -36,8 +35,7 @@ class MediaType:
     examples: dict[str, Example]
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(Struct, frozen=True):
     """A response header that the contract declares."""
 
     name: str
@@ -46,8 +44,7 @@ class Header:
     example: Any = None
 
 
-@dataclass(frozen=True)
-class Response:
+class Response(Struct, frozen=True):
     """What an operation may answer with one status (`200`, `4XX` or `default`)."""
 
     status: str
@@ -56,8 +53,7 @@ class Response:
     headers: dict[str, Header]
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A path, query, header or cookie parameter."""
 
     name: str
@@ -67,8 +63,7 @@ class Parameter:
     description: str = ""
 
 
-@dataclass(frozen=True)
-class RequestBody:
+class RequestBody(Struct, frozen=True):
     """What a request may carry, by media type (lower case, as the document names them)."""
 
     required: bool
@@ -83,8 +78,7 @@ class RequestBody:
         return next((media.schema for media in self.content.values() if media.schema), None)
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(Struct, frozen=True, dict=True):
     """One operation: a method on a path."""
 
     id: str
@@ -96,7 +90,7 @@ class Operation:
     responses: dict[str, Response]
     security: tuple[dict[str, Any], ...]
     answer: str | None
-    node: dict[str, Any] = field(repr=False, compare=False, hash=False)
+    node: dict[str, Any]
 
     @property
     def name(self) -> str:

@@ -1,9 +1,10 @@
 """OpenAPI Overlays (1.0 and 1.1): documents that correct and complete another document."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from .document import Document, DocumentError, read_document
 from .pointer import Pointer, copy_json
@@ -17,8 +18,7 @@ APPLIES_TO = "x-wafermock-applies-to"
 _DEEDS = ("update", "remove", "copy")
 
 
-@dataclass(frozen=True)
-class Action:
+class Action(Struct, frozen=True):
     """One step of an overlay: what it targets and what it does there."""
 
     overlay: Document
@@ -44,8 +44,7 @@ class Action:
         return self.overlay.error(named, self.pointer)
 
 
-@dataclass(frozen=True)
-class Overlay:
+class Overlay(Struct, frozen=True):
     """An overlay as read from its file."""
 
     document: Document

@@ -6,8 +6,9 @@ for the placeholders of an error's message. Predicates are pure, and take any JS
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from .checks import CHECKS
 
@@ -15,8 +16,7 @@ Found = Mapping[str, object] | None
 HOLDS: Mapping[str, object] = {}
 
 
-@dataclass(frozen=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """What predicates look at: a body, and what its model can do (None for an unknown model)."""
 
     body: Any

@@ -1,9 +1,10 @@
 """Rules between parameters: which of them a request breaks, and how the API says so."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from .checks import CHECKS
 from .document import Document
@@ -12,8 +13,7 @@ from .pointer import Pointer
 from .predicates import PREDICATES, Subject, holds, needs
 
 
-@dataclass(frozen=True)
-class Requirement:
+class Requirement(Struct, frozen=True, dict=True):
     """One rule. It is broken when all its predicates hold.
 
     `operations` are operation ids; `patches` are the version patches it holds for (None: all).
@@ -40,8 +40,7 @@ class Requirement:
         return frozenset(name for predicate in self.predicates for name in needs(predicate))
 
 
-@dataclass(frozen=True)
-class Unmet:
+class Unmet(Struct, frozen=True):
     """A requirement that a request breaks, with what was found: values for the message."""
 
     requirement: Requirement

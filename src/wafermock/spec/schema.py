@@ -1,12 +1,12 @@
 """The schemas of a document, compiled once each."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
 import jsonschema_rs
+from msgspec.structs import replace
 
 from .alternatives import discriminate, unwrapped
 from .excerpt import Excerpt, is_large

@@ -2,8 +2,9 @@
 
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 from .contract import Contract
 from .operation import MediaType, Operation, Parameter, Response
@@ -115,8 +116,7 @@ def _media_types(rows: "_Rows", group: list[MediaType], width: int) -> str:
     return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """One property or parameter in a table."""
 
     name: str
@@ -125,12 +125,11 @@ class Row:
     text: str
 
 
-@dataclass
-class _Rows:
+class _Rows(Struct):
     """Walks a schema into rows; a named schema is opened where it first comes up."""
 
     root: dict[str, Any]
-    opened: set[str] = field(default_factory=set)
+    opened: set[str] = set()
 
     def of(self, schema: Any, depth: int) -> Iterator[Row]:
         """Yield the rows of a schema's properties, or of those inside its items or alternatives."""

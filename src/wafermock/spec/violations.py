@@ -1,10 +1,10 @@
 """What breaks a schema: read from a validator's errors, in the instance's order."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import jsonschema_rs
+from msgspec import Struct
 
 from .alternatives import discriminated, unwrapped
 
@@ -12,8 +12,7 @@ Location = tuple[str | int, ...]
 Tags = tuple[tuple[int, str], ...]
 
 
-@dataclass(frozen=True)
-class Violation:
+class Violation(Struct, frozen=True):
     """One way in which an instance breaks its schema.
 
     `location` leads into the instance; for a missing or an unexpected property it ends with that

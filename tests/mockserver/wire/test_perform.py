@@ -3,10 +3,10 @@
 import socket
 import struct
 from contextlib import closing
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from wafermock.mockserver.exchange import Answer
 

@@ -3,15 +3,15 @@
 import fnmatch
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 Kind = Literal["error", "failure", "delivery", "defect"]
 KINDS: tuple[Kind, ...] = ("error", "failure", "delivery", "defect")
 
 
-@dataclass(frozen=True)
-class Arming:
+class Arming(Struct, frozen=True):
     """One thing to go wrong: an entry of a catalogue, for the next `times` calls.
 
     `name` is as the catalogue reads it, `stall:after=3`; `chosen` is what it read. `times` None:
@@ -41,8 +41,7 @@ def _takes(pattern: str | None, name: str | None) -> bool:
     return pattern is None or fnmatch.fnmatchcase(name or "", pattern)
 
 
-@dataclass
-class _Open:
+class _Open(Struct):
     arming: Arming
     waits: int
     left: int | None

@@ -1,8 +1,9 @@
 """What the control interface moves: the parts of a running mock, as far as it needs them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from wafermock.spec.errors import ErrorCatalogue
 
@@ -30,8 +31,7 @@ class ServiceLike(Protocol):
     def forget(self, scope: str | None = None) -> None: ...
 
 
-@dataclass(frozen=True)
-class RuleShown:
+class RuleShown(Struct, frozen=True):
     """A rule of the script: its name, where it stands (`FILE:LINE`), and how often it answered."""
 
     name: str
@@ -79,8 +79,7 @@ class CatalogueLike(Protocol):
         """Read a choice, `stall:after=3`. Raises ValueError with a sentence."""
 
 
-@dataclass(frozen=True)
-class _Error:
+class _Error(Struct, frozen=True):
     says: str
     advice: str
 

@@ -2,10 +2,11 @@
 
 from collections import deque
 from collections.abc import Callable, Collection
-from dataclasses import asdict, replace
 from functools import lru_cache
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from msgspec.structs import asdict, replace
 
 from ..exchange import Request
 from ..limits import Limiter

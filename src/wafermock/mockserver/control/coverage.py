@@ -8,9 +8,10 @@ types come from the contract; what else there is to see stands here, once.
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from wafermock.spec import Contract, Operation
 
@@ -24,8 +25,7 @@ _MOST_SCOPES = 1000
 _REASONS = ("stop", "length", "tool_calls", "content_filter")
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(Struct, frozen=True):
     """Something that a session may see. `id` is `group:name`, `what` completes "a call saw …"."""
 
     id: str
@@ -36,8 +36,7 @@ class Point:
         return self.id.partition(":")[0]
 
 
-@dataclass(frozen=True)
-class Covered:
+class Covered(Struct, frozen=True):
     """How often a point was seen, and by which call last; None: by none that is kept."""
 
     point: Point

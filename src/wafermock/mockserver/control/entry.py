@@ -1,8 +1,10 @@
 """A call as the journal keeps it, and why it was answered as it was."""
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..decode import decode
 from ..exchange import Answer, Request
@@ -18,16 +20,14 @@ _SHOWN = 400
 _MEDIA_TYPES = ("*/*",)
 
 
-@dataclass(frozen=True)
-class Miss:
+class Miss(Struct, frozen=True):
     """A rule that came near, and what did not fit, one sentence each."""
 
     rule: str
     differences: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Why:
+class Why(Struct, frozen=True):
     """Why a call was answered as it was.
 
     `rule` is the name of the rule that matched, `nearest` are those that nearly did. `failure`,
@@ -50,8 +50,7 @@ class Why:
 PLAIN = Why()
 
 
-@dataclass(frozen=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """What a list shows of a request."""
 
     model: str | None

@@ -16,7 +16,8 @@ Two strangers could reach it all the same:
 import ipaddress
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # What proxies add (RFC 7239, and the customs before it).
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
@@ -32,8 +33,7 @@ def allowed(remote: str | None) -> bool:
     return bool((mapped or address).is_loopback)
 
 
-@dataclass(frozen=True)
-class Guard:
+class Guard(Struct, frozen=True):
     """Lets requests pass, or says why not.
 
     `anywhere`: other machines may ask too. Then a request's `Host` may be an IP address or a name

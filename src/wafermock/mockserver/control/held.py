@@ -10,8 +10,9 @@ import contextlib
 import fnmatch
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 State = Literal["held", "running", "dropped", "over"]
 
@@ -20,8 +21,7 @@ class Dropped(Exception):
     """The stream was dropped: end its connection without another byte."""
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(Struct, frozen=True):
     """Hold streams that are yet to come: the next `times`, at the part `at` (0: before the first).
 
     `scope` is exact, `model` and `operation` may be globs; None: any.
@@ -50,8 +50,7 @@ def _takes(pattern: str | None, name: str | None) -> bool:
     return pattern is None or fnmatch.fnmatchcase(name or "", pattern)
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A held stream as people see it: `sent` of `parts` have gone, `allowed` may."""
 
     number: int

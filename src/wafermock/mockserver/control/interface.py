@@ -5,9 +5,10 @@ names is a method of `_Operations`, whose return value is the answer's body.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
 
 from wafermock.spec import DocumentError
 

@@ -11,9 +11,10 @@ import threading
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter, itemgetter
+
+from msgspec import Struct
 
 from ..exchange import Answer, Request
 from .entry import PLAIN, Entry, Why
@@ -28,8 +29,7 @@ _LARGEST_SHARE = 8
 _SAMPLE = 4096
 
 
-@dataclass(frozen=True)
-class Filter:
+class Filter(Struct, frozen=True, dict=True):
     """Which entries are wanted; None: any. `model`, `path` and `rule` may be globs.
 
     `status` is exact, `429`, or a class, `4xx`. `text` is looked for in both bodies, in either
@@ -102,8 +102,7 @@ def _texts(entry: Entry) -> Iterator[str]:
         yield entry.mask.text("\n".join(choice.content + choice.reasoning for choice in said))
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(Struct, frozen=True):
     """Which numbers are kept, and how the journal has changed.
 
     A reader that has seen `resets` change starts anew; `revision` is what to ask `since` next.
@@ -118,7 +117,6 @@ class Span:
     revision: int
 
 
-@dataclass
 class Journal:
     """Keeps the last calls. Any thread may write and read.
 
@@ -127,14 +125,19 @@ class Journal:
     `before_look` whenever someone looks, to bring what is not here yet.
     """
 
-    entries: int = 10_000
-    limit: int = 64 * MIB
-    before_going: Callable[[list[Entry]], None] = field(default=lambda entries: None)
-    before_look: Callable[[], None] = field(default=lambda: None)
-
-    def __post_init__(self) -> None:
-        if self.entries < 1 or self.limit < 1:
+    def __init__(
+        self,
+        entries: int = 10_000,
+        limit: int = 64 * MIB,
+        before_going: Callable[[list[Entry]], None] = lambda entries: None,
+        before_look: Callable[[], None] = lambda: None,
+    ) -> None:
+        if entries < 1 or limit < 1:
             raise ValueError("a journal keeps at least one entry and one byte")
+        self.entries = entries
+        self.limit = limit
+        self.before_going = before_going
+        self.before_look = before_look
         self._lock = threading.Lock()
         self._kept: deque[Entry] = deque()  # by their numbers
         self._last = Request("", "")

@@ -8,8 +8,9 @@ import threading
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from .entry import Entry
 
@@ -24,8 +25,7 @@ _MOST_MODELS = 200
 OTHER = "(other)"
 
 
-@dataclass
-class _Seconds:
+class _Seconds(Struct):
     """One histogram: counts by bucket, the last for what is beyond all, and the sum."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))

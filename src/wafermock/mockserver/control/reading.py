@@ -6,9 +6,10 @@ nothing here raises: what cannot be read is not there.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from ..event_stream import split_events
 
@@ -17,23 +18,21 @@ _DONE = "[DONE]"
 _REMEMBERED = 32 * 1024
 
 
-@dataclass
-class Choice:
+class Choice(Struct):
     """One choice, joined."""
 
     content: str = ""
     reasoning: str = ""
-    tool_calls: list[dict[str, str]] = field(default_factory=list)
+    tool_calls: list[dict[str, str]] = []
     finish_reason: str | None = None
     logprobs: bool = False
 
 
-@dataclass
-class Said:
+class Said(Struct):
     """What an answer said. `error` is the error in it: its body, or an event of the stream."""
 
-    choices: list[Choice] = field(default_factory=list)
-    usage: Mapping[str, Any] = field(default_factory=dict)
+    choices: list[Choice] = []
+    usage: Mapping[str, Any] = {}
     error: Any = None
     events: int = 0
     done: bool = False

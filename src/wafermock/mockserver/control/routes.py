@@ -1,11 +1,12 @@
 """The document of the control interface: which operation a request is, and what of it is wrong."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
+
+from msgspec import Struct
 
 from wafermock.spec.document import read_document
 from wafermock.spec.media_type import essence
@@ -32,8 +33,7 @@ class Problem(Exception):
         self.allow = allow
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """A request understood: the operation's id, and what it was asked with."""
 
     operation: str

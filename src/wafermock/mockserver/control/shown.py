@@ -3,8 +3,9 @@
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
+
+from msgspec.structs import asdict
 
 from ..limits import Limits
 from .armed import Armed

@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..clock import Clock
 from ..control.control import Control, Observed
@@ -125,8 +127,7 @@ class SpaceControl(Control):
         return None
 
 
-@dataclass(frozen=True)
-class Bench:
+class Bench(Struct, frozen=True):
     """What a space consists of."""
 
     contract: Contract

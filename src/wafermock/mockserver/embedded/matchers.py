@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class Matcher:
+
+class Matcher(Struct, frozen=True):
     """A condition on a text, in the words of scripts (`docs/scripts.md`). `said` is how it was
     written."""
 
     said: str
-    condition: Mapping[str, Any] = field(compare=False)
+    condition: Mapping[str, Any]
 
     def __repr__(self) -> str:
         return self.said
 
 
-@dataclass(frozen=True)
-class NumberMatcher:
+class NumberMatcher(Struct, frozen=True):
     """A condition on a number, in the words of scripts."""
 
     said: str
-    condition: Mapping[str, int] = field(compare=False)
+    condition: Mapping[str, int]
 
     def __repr__(self) -> str:
         return self.said

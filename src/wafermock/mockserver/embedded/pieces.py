@@ -2,16 +2,17 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..event_stream import frame
 from ..exchange import Answer
 
 
-@dataclass(frozen=True)
-class _Chunk:
+class _Chunk(Struct, frozen=True):
     """A chunk that says words: its data, its words, and where its words begin in the text."""
 
     data: dict[str, Any]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from wafermock.spec import Contract, load_contract
 from wafermock.spec.load import DEFAULT_PROFILE
@@ -27,8 +29,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 _LISTS = ("script", "limits", "spec", "overlay")
 
 
-@dataclass(frozen=True, kw_only=True)
-class SpaceSettings:
+class SpaceSettings(Struct, frozen=True, kw_only=True):
     """How a space behaves. Made by `read_settings`.
 
     `strict`: a request that no expectation fits gets an error, where else it gets an answer of the
@@ -86,14 +87,14 @@ def read_settings(given: dict[str, Any], base: SpaceSettings = SpaceSettings()) 
     Raises TypeError for a setting that there is not, ValueError for a value that it does not take.
     """
     __tracebackhide__ = True
-    known = {f.name: f for f in fields(SpaceSettings)}
+    known = asdict(SpaceSettings())
     read: dict[str, Any] = {}
     for name, value in given.items():
         if name not in known:
             raise TypeError(unknown("setting", name, known))
         if name in _CHOICES and value not in _CHOICES[name]:
             raise ValueError(f"{name}={value!r}: there are {', '.join(_CHOICES[name])}")
-        default = known[name].default
+        default = known[name]
         if isinstance(default, bool | int) and type(value) is not type(default):
             kind = "True or False" if isinstance(default, bool) else "a whole number"
             raise TypeError(f"{name}={value!r}: {kind} is wanted")

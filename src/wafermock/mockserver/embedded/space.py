@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never
+
+from msgspec.structs import replace
 
 from wafermock.spec import Contract, DocumentError
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wafermock.spec import Contract
 
@@ -45,8 +47,7 @@ _ONCE = {"x-should-retry": "false"}
 _OF_EVERY_ERROR = ("rate", "retry_after", "should_retry")
 
 
-@dataclass(frozen=True)
-class Pieced(Prepared):
+class Pieced(Prepared, frozen=True):
     """Prepared words whose stream has exactly these pieces of text, one a chunk."""
 
     pieces: tuple[str, ...] = ()
@@ -56,12 +57,11 @@ class Pieced(Prepared):
         return replace(made, cut=partial(cut_anew, pieces=self.pieces))
 
 
-@dataclass(frozen=True)
-class Computed(Prepared):
+class Computed(Prepared, frozen=True):
     """What a function of the request returns. `blamed` is told of what it raises instead."""
 
-    function: Answering = field(default=lambda request: "")
-    blamed: Callable[[BaseException], None] = field(default=lambda error: None)
+    function: Answering = lambda request: ""
+    blamed: Callable[[BaseException], None] = lambda error: None
 
     def outcome(self, subject: Subject, position: Position) -> Outcome:
         try:
@@ -94,8 +94,7 @@ class Computed(Prepared):
         )
 
 
-@dataclass
-class StepDraft:
+class StepDraft(Struct):
     """One answer, as far as it has been said."""
 
     content: Content | None = None
@@ -105,7 +104,7 @@ class StepDraft:
     tool_calls: tuple[ToolCall, ...] = ()
     answer: Answer | None = None
     error: Prepared | None = None
-    choices: dict[Kind, tuple[Chosen, ...]] = field(default_factory=dict)
+    choices: dict[Kind, tuple[Chosen, ...]] = {}
     times: int | None = None
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
 class SchemaError(ValueError):
@@ -38,8 +38,7 @@ class TooLarge(SchemaError):
         self.bound = bound
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """Why there is no instance this way."""
 
     pointer: str

@@ -9,9 +9,10 @@ choice ends in a plain conjunction.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from .bounds import Budget
 from .dialects import JSON
@@ -36,8 +37,7 @@ class Answer(NamedTuple):
     option: int
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Struct, frozen=True):
     """Schemas that one value must meet, and the questions already answered."""
 
     entries: tuple[Entry, ...]
@@ -53,8 +53,7 @@ class Goal:
         return Goal(self.entries + tuple(Entry(node) for node in nodes), self.answers)
 
 
-@dataclass(slots=True, eq=False)
-class Question:
+class Question(Struct, eq=False):
     """A choice that a schema leaves, with the ways to make it.
 
     `moot` is a schema: where the value meets it, nothing needs to be chosen. Such a question is
@@ -72,8 +71,7 @@ class Question:
         return f"{self.node.pointer}/{self.part}"
 
 
-@dataclass(slots=True)
-class Limit:
+class Limit(Struct):
     """A bound and the place that sets it."""
 
     value: Any
@@ -81,51 +79,50 @@ class Limit:
     strict: bool = False
 
 
-@dataclass(slots=True)
-class Shape:
+class Shape(Struct):
     """What a conjunction of schemas asks of one value."""
 
     goal: Goal
     types: dict[str, None] = field(default_factory=lambda: dict.fromkeys(TYPES))
-    hints: dict[str, None] = field(default_factory=dict)
+    hints: dict[str, None] = {}
     contradiction: Reason | None = None
     values: list[JSON] | None = None
     values_pointer: str = ""
-    excluded: set[Any] = field(default_factory=set)
-    entries: list[Entry] = field(default_factory=list)
-    questions: list[Question] = field(default_factory=list)
-    conditions: list[Question] = field(default_factory=list)
-    texts: dict[str, str] = field(default_factory=dict)
-    samples: list[JSON] = field(default_factory=list)
+    excluded: set[Any] = set()
+    entries: list[Entry] = []
+    questions: list[Question] = []
+    conditions: list[Question] = []
+    texts: dict[str, str] = {}
+    samples: list[JSON] = []
     # numbers
     lower: Limit | None = None
     upper: Limit | None = None
-    multiples: list[Limit] = field(default_factory=list)
-    not_multiples: list[Fraction] = field(default_factory=list)
+    multiples: list[Limit] = []
+    not_multiples: list[Fraction] = []
     # sizes, by keyword
-    least: dict[str, Limit] = field(default_factory=dict)
-    most: dict[str, Limit] = field(default_factory=dict)
+    least: dict[str, Limit] = {}
+    most: dict[str, Limit] = {}
     # strings
-    patterns: list[Limit] = field(default_factory=list)
-    not_patterns: list[str] = field(default_factory=list)
-    formats: list[str] = field(default_factory=list)
-    not_formats: list[str] = field(default_factory=list)
+    patterns: list[Limit] = []
+    not_patterns: list[str] = []
+    formats: list[str] = []
+    not_formats: list[str] = []
     # objects
-    required: dict[str, str] = field(default_factory=dict)
-    needs: dict[str, list[str]] = field(default_factory=dict)
-    names: list[Node] = field(default_factory=list)
+    required: dict[str, str] = {}
+    needs: dict[str, list[str]] = {}
+    names: list[Node] = []
     # arrays
     matching: int = 0
     """The steps that it takes to match a name with all of `patternProperties`."""
     unique: bool = False
     repeated: bool = False
-    contains: list[tuple[Node, int, int | None]] = field(default_factory=list)
+    contains: list[tuple[Node, int, int | None]] = []
     """The schema, how many items must meet it, and how many may."""
-    places: list[tuple[int, Node]] = field(default_factory=list)
+    places: list[tuple[int, Node]] = []
     # made on demand
-    members: dict[str, Goal] = field(default_factory=dict)
-    item_goals: dict[tuple[int, tuple[Node, ...]], Goal] = field(default_factory=dict)
-    removed: dict[str, tuple[str, str]] = field(default_factory=dict)
+    members: dict[str, Goal] = {}
+    item_goals: dict[tuple[int, tuple[Node, ...]], Goal] = {}
+    removed: dict[str, tuple[str, str]] = {}
 
     def remove(self, basic: str, pointer: str, reason: str) -> None:
         """Rules a type out, with the reason."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct
 
 from .bounds import DEFAULT_BOUNDS, Bounds, Budget
 from .dialects import JSON
@@ -147,8 +148,7 @@ def _vague(why: Reason) -> bool:
     return why.excess is not None and why.excess[0] == "work"
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     value: JSON
 
 

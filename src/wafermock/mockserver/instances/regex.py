@@ -8,9 +8,10 @@ own engine before it is used.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from .charset import (
     DIGITS,
@@ -29,29 +30,25 @@ from .charset import (
 UNBOUNDED = 1 << 30
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Chars:
+class Chars(Struct, frozen=True, eq=False):
     """One character of a set of code points."""
 
     ranges: Ranges
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sequence:
+class Sequence(Struct, frozen=True, eq=False):
     """Parts, one after the other."""
 
     parts: tuple[Tree, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Either:
+class Either(Struct, frozen=True, eq=False):
     """One of several."""
 
     branches: tuple[Tree, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Repeat:
+class Repeat(Struct, frozen=True, eq=False):
     """A part, again and again."""
 
     part: Tree
@@ -59,23 +56,20 @@ class Repeat:
     high: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Group:
+class Group(Struct, frozen=True, eq=False):
     """A part that a back reference may name."""
 
     part: Tree
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Back:
+class Back(Struct, frozen=True, eq=False):
     """What a group matched, once more."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Look:
+class Look(Struct, frozen=True, eq=False):
     """A condition on what follows (`ahead`) or precedes."""
 
     part: Tree
@@ -83,8 +77,7 @@ class Look:
     wanted: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Edge:
+class Edge(Struct, frozen=True, eq=False):
     """`^`, `$`, `\\b` or `\\B`."""
 
     kind: str

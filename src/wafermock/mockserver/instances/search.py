@@ -7,7 +7,7 @@ looked at once a value is there, and become questions only if it breaks them: mo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from .arrays import make_array
 from .bounds import Bounds, Budget
@@ -26,8 +26,7 @@ from .texts import make_text
 from .vocabulary import Vocabulary
 
 
-@dataclass(frozen=True, slots=True)
-class Mood:
+class Mood(Struct, frozen=True):
     """How an attempt goes about its choices."""
 
     fullness: float
@@ -38,8 +37,7 @@ class Mood:
     """How often a schema's own `examples` and `default` are taken."""
 
 
-@dataclass(slots=True)
-class Spot:
+class Spot(Struct):
     """Where in the instance a value is made."""
 
     name: str

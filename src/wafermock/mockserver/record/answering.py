@@ -1,6 +1,6 @@
 """Answering in place of the upstream: what a script has an answer for need not be asked for."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from wafermock.spec import Contract
 

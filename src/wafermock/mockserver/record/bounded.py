@@ -13,7 +13,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import field
 
 from .catalogue import Pattern
 from .recording import Unreadable
@@ -107,8 +108,7 @@ def _read(process: "subprocess.Popen[str]", lines: "queue.SimpleQueue[str]") -> 
     lines.put("")
 
 
-@dataclass(frozen=True)
-class Bounded(Pattern):
+class Bounded(Pattern, frozen=True):
     """One of the expressions of a searcher, as the redactor has it."""
 
     number: int = 0

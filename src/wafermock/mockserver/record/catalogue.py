@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from wafermock.spec.document import read_document
 
@@ -12,8 +13,7 @@ from wafermock.spec.document import read_document
 REDACTED = "redacted"
 
 
-@dataclass(frozen=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """A form that secrets have, and what stands in the place of one.
 
     The group `secret` of the expression is the part that must go; without it all of it is.
@@ -39,8 +39,7 @@ class Pattern:
                 yield start, end
 
 
-@dataclass(frozen=True)
-class Names:
+class Names(Struct, frozen=True):
     """Which names hold secrets in headers, parameters and members."""
 
     headers: frozenset[str]
@@ -57,8 +56,7 @@ class Names:
         return _ends_in(name, self.members)
 
 
-@dataclass(frozen=True)
-class Catalogue:
+class Catalogue(Struct, frozen=True):
     """The catalogue. `credentials` open doors; `names` and `patterns` are of all secrets."""
 
     credentials: Names

@@ -6,8 +6,9 @@ order, data comes out as it went in, trailers are read.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Headers = tuple[tuple[str, str], ...]
 Framing = Literal["none", "length", "chunked", "close"]
@@ -17,8 +18,7 @@ LARGEST_HEAD = 1024 * 1024
 _LARGEST_CHUNK_LINE = 16 * 1024
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(Struct, frozen=True):
     """The beginning of an answer. `framing` says how the end of its body is told."""
 
     version: str
@@ -33,15 +33,13 @@ class Head:
         return self.status < 200
 
 
-@dataclass(frozen=True)
-class Data:
+class Data(Struct, frozen=True):
     """Bytes of the body."""
 
     data: bytes
 
 
-@dataclass(frozen=True)
-class End:
+class End(Struct, frozen=True):
     """The end of the body, with the trailers."""
 
     trailers: Headers = ()

@@ -6,8 +6,9 @@ The reader is lenient: a text that ends early is read as far as it goes.
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 Path = tuple[str | int, ...]
 
@@ -18,8 +19,7 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[{}\[\],:]|[^\s{}\[\],:"]+', re.
 _NUMBER = re.compile(r"-?\d[\d.eE+-]*")
 
 
-@dataclass(frozen=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """A text or a number of a JSON text: where it stands, quotes included, and what it says.
 
     `path` leads to it; of a member's name (`is_name`) it leads to the member.
@@ -43,12 +43,11 @@ class Leaf:
         return self.path[-1:] == ("token",) or self.path[-2:-1] == ("tokens",)
 
 
-@dataclass
-class Anatomy:
+class Anatomy(Struct):
     """The leaves of a JSON text in their order, and where its objects and arrays stand."""
 
-    leaves: list[Leaf] = field(default_factory=list)
-    containers: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    leaves: list[Leaf] = []
+    containers: dict[Path, tuple[int, int]] = {}
 
 
 def looks_like_json(text: str) -> bool:
@@ -90,8 +89,7 @@ def anatomy(text: str) -> Anatomy:
     return found
 
 
-@dataclass
-class _Open:
+class _Open(Struct):
     """An object or array that has begun and not ended."""
 
     path: Path

@@ -1,7 +1,8 @@
 """What passes through the proxy: an exchange under way, and who is told of it."""
 
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct
 
 from ..event_stream import DONE
 from ..exchange import Request
@@ -12,14 +13,13 @@ from .recording import Ending, Piece, Recording
 _LONGEST_DONE = len(DONE.replace(b"\n", b"\r\n"))
 
 
-@dataclass
-class Exchange:
+class Exchange(Struct):
     """One exchange under way: what has come of the answer. `began` is on the proxy's clock."""
 
     request: Request
     began: float
     head: Head | None = None
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[Piece] = []
     head_bytes: int = 0
 
     @property

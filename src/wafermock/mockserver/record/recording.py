@@ -3,8 +3,10 @@
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wafermock.spec.media_type import essence
 
@@ -25,16 +27,14 @@ class Ending(Enum):
     SILENT = "silent"
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """Bytes of a body that came together, and when: seconds after the request."""
 
     at: float
     data: bytes
 
 
-@dataclass(frozen=True)
-class Recording:
+class Recording(Struct, frozen=True):
     """A request and what the upstream answered.
 
     `status` is None where no head came whole; `head_bytes` is how much of it did. `ended_at` is in

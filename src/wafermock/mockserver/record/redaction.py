@@ -8,9 +8,10 @@ out wherever it shows up again, in Base64 and percent-encoded too.
 import base64
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
+
+from msgspec import Struct
 
 from wafermock.spec.media_type import essence
 
@@ -239,8 +240,7 @@ class Redactor:
         return step if hidden == said else quote(hidden, safe="@")
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """One of several JSON texts, and its place in the whole."""
 
     offset: int

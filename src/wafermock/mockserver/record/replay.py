@@ -6,8 +6,9 @@ know, or refuses, and then the upstream's own answer is what was recorded.
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ..exchange import Answer, Request
 

@@ -9,9 +9,11 @@ import bisect
 import errno
 import os
 import re
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wafermock.spec.document import DocumentError, read_document
 
@@ -20,8 +22,7 @@ from .rule import NEWEST, OVERTAKEN, Rule, written
 _HEAD = "description: Recorded traffic.\nrules:\n"
 
 
-@dataclass(frozen=True)
-class _Newest:
+class _Newest(Struct, frozen=True):
     """The rule that answers a request for ever: its start, and where it is made to answer once.
 
     `mark` is the place of the line that is to be overwritten, or (not `is_marked`) where one is

@@ -9,9 +9,10 @@ import socket
 import ssl
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import cast
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from .recording import Ending
 
@@ -19,8 +20,7 @@ from .recording import Ending
 _WAITING = 1024 * 1024
 
 
-@dataclass(frozen=True)
-class Address:
+class Address(Struct, frozen=True):
     """Where the upstream is. `prefix` stands in front of every path."""
 
     host: str
@@ -66,8 +66,7 @@ class Unreachable(Exception):
         self.refused = refused
 
 
-@dataclass(frozen=True)
-class Arrival:
+class Arrival(Struct, frozen=True):
     """Bytes, and when they came (the clock's reading)."""
 
     at: float

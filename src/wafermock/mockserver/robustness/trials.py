@@ -6,8 +6,9 @@ what shows nothing in one call goes on: three failures are tried a second time, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from ..wire import DELIVERIES, Chosen, failure_catalogue
 
@@ -37,8 +38,7 @@ _RETRY_AFTER = ("request_quota_exceeded:retry_after=1", "service_unavailable:ret
 _OWN = "the mock server's own"
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """Something to be tried on a client. `times` is to how many calls it happens; None: to all.
 
     `says` is what happens, `advice` what a client should do (of a delivery: how it is read), `on`

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from ..draws import Draws, digest
 from ..wire import Plan, plan
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 Again = Literal["should", "may", "must not"]
 
 
-@dataclass(frozen=True)
-class Try:
+class Try(Struct, frozen=True):
     """One call. Times are seconds from a common start; `over` is None while it is under way.
 
     `request` is the same for the same request. `trouble` says what went wrong, in a few words;
@@ -52,8 +52,7 @@ class Try:
         return (now if self.over is None else self.over) - self.came
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What the client's caller was told: a value, or what was `raised`, as `Error: message`.
 
     `told`: the client has said in another way that it has no answer. `began` and `ended` are on

@@ -14,8 +14,9 @@ Seven faults, by the advice of docs/failures.md:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from .tries import Outcome, Try
 
@@ -29,16 +30,14 @@ _NO_PAUSE = 0.05
 _GROWTH = 1.25
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What is expected of a client: `patience` in seconds, and the `tries` at one request."""
 
     patience: float = 1.0
     tries: int = 6
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """One thing that a client did wrong: a sentence, the numbers of the calls that show it, and
     what it should do."""
 
@@ -51,8 +50,7 @@ class Fault:
         return f"{self.name}: {self.sentence} {self.advice}"
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What is to be said of a client. `trial` names what was tried on it; empty: nothing was.
 
     `happened`: something did go wrong, so that the client could show what it makes of it.

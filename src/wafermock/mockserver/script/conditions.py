@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from .patterns import Pattern
 
 
-@dataclass(frozen=True)
-class Globs:
+class Globs(Struct, frozen=True):
     """One of some names with `*`, `?` and `[...]` in them."""
 
     names: tuple[str, ...]
@@ -41,8 +41,7 @@ def _glob(glob: str) -> re.Pattern[str]:
     return re.compile(fnmatch.translate(glob), re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(Struct, frozen=True):
     """A condition on a text; what is None does not matter, all else must hold."""
 
     equals: str | None = None
@@ -89,8 +88,7 @@ class Text:
         return " and ".join(said) + (" (case folded)" if self.fold and said else "") or "any text"
 
 
-@dataclass(frozen=True)
-class Count:
+class Count(Struct, frozen=True):
     """A range of numbers, both ends in it."""
 
     least: int = 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from .conditions import Count, Globs, Text
 from .names import unknown
@@ -16,8 +17,7 @@ from .subject import Message, Subject
 SHOWN = 200
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """One condition that a request does not meet: which, what it wants, what the request has.
 
     `field` is the condition's place below `match`, as `last` or `header.x-test`.
@@ -41,8 +41,7 @@ class Condition:
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class Names(Condition):
+class Names(Struct, Condition, frozen=True):
     """Some name of the request must fit a glob."""
 
     field: str
@@ -56,8 +55,7 @@ class Names(Condition):
         return Difference(self.field, str(self.wanted), _shown(" or ".join(names)))
 
 
-@dataclass(frozen=True)
-class Stream(Condition):
+class Stream(Struct, Condition, frozen=True):
     """The answer must be wanted as a stream, or whole."""
 
     wanted: bool
@@ -69,8 +67,7 @@ class Stream(Condition):
         return Difference(self.field, json.dumps(self.wanted), json.dumps(subject.stream))
 
 
-@dataclass(frozen=True)
-class Turn(Condition):
+class Turn(Struct, Condition, frozen=True):
     """It must be a certain turn of the conversation."""
 
     wanted: Count
@@ -82,8 +79,7 @@ class Turn(Condition):
         return Difference(self.field, str(self.wanted), str(subject.turn))
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(Struct, frozen=True):
     """A condition on one message; None stands for every role."""
 
     text: Text
@@ -97,8 +93,7 @@ class Said:
         return f"{whose} {self.text}"
 
 
-@dataclass(frozen=True)
-class Last(Condition):
+class Last(Struct, Condition, frozen=True):
     """The last message, or the last of a role, must say something."""
 
     wanted: Said
@@ -113,8 +108,7 @@ class Last(Condition):
         return Difference(self.field, str(self.wanted), actual)
 
 
-@dataclass(frozen=True)
-class Some(Condition):
+class Some(Struct, Condition, frozen=True):
     """Some message must say something."""
 
     field: str
@@ -129,8 +123,7 @@ class Some(Condition):
         return Difference(self.field, str(self.wanted), _cut(actual))
 
 
-@dataclass(frozen=True)
-class Result(Condition):
+class Result(Struct, Condition, frozen=True):
     """A tool must have answered last."""
 
     text: Text
@@ -153,8 +146,7 @@ class Result(Condition):
         return Difference(self.field, f"{wanted} that {self.text}", _cut(actual))
 
 
-@dataclass(frozen=True)
-class Key(Condition):
+class Key(Struct, Condition, frozen=True):
     """The API key must be a certain one. No message shows the key that came."""
 
     wanted: Text
@@ -167,8 +159,7 @@ class Key(Condition):
         return Difference(self.field, "the key of the rule", actual if subject.api_key else "none")
 
 
-@dataclass(frozen=True)
-class Header(Condition):
+class Header(Struct, Condition, frozen=True):
     """A header must be there, be absent, or say something."""
 
     name: str
@@ -195,8 +186,7 @@ class Header(Condition):
         return Difference(self.field, expected, actual)
 
 
-@dataclass(frozen=True)
-class Recorded(Condition):
+class Recorded(Struct, Condition, frozen=True):
     """The request must be one that was recorded."""
 
     digest: str

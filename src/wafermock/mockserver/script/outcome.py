@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..draws import Draws, digest
 from ..exchange import Answer
@@ -25,8 +27,7 @@ if TYPE_CHECKING:
 SCRIPT_FAILED = "script_failed"
 
 
-@dataclass(frozen=True)
-class Position:
+class Position(Struct, frozen=True):
     """Where in a script an answer stands: the rule, the step of its sequence (from 0), and the
     number of the answer among those of the rule in its scope (from 1)."""
 
@@ -35,8 +36,7 @@ class Position:
     hit: int = 1
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What is answered.
 
     At most one of `reply` (words, to be made into an answer), `answer` (the whole answer) and
@@ -78,8 +78,7 @@ class Content(Protocol):
     def said(self, subject: Subject, position: Position) -> str: ...
 
 
-@dataclass(frozen=True)
-class Plain:
+class Plain(Struct, frozen=True):
     """A text that is there as it is."""
 
     text: str
@@ -88,8 +87,7 @@ class Plain:
         return self.text
 
 
-@dataclass(frozen=True)
-class Structured:
+class Structured(Struct, frozen=True):
     """JSON for a schema; None: for the one that the request came with."""
 
     schema: Any = None
@@ -103,8 +101,7 @@ class Structured:
         return Instances(schema).text(_voice(subject, position))
 
 
-@dataclass(frozen=True)
-class Templated:
+class Templated(Struct, frozen=True):
     """A text made of the request."""
 
     template: Template
@@ -123,8 +120,7 @@ class Templated:
         return without_surrogates(text)
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(Struct, frozen=True, dict=True):
     """A reply of a script, read and checked; what it comes to depends on the request.
 
     `arguments` are those of calls that are made of the request, by the places of the calls.
@@ -135,10 +131,10 @@ class Prepared:
     tool_calls: tuple[ToolCall, ...] = ()
     answer: Answer | None = None
     error: str | None = None
-    values: Mapping[str, Any] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Any] = {}
+    headers: Mapping[str, str] = {}
     extras: Outcome = Outcome()
-    arguments: Mapping[int, Content] = field(default_factory=dict)
+    arguments: Mapping[int, Content] = {}
 
     def outcome(self, subject: Subject, position: Position) -> Outcome:
         """Return what is answered: a function of the request, the script and the position.

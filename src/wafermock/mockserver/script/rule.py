@@ -1,7 +1,8 @@
 """A rule: what it asks of a request, and which of its replies has its turn."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from .matching import Match
 from .outcome import Prepared
@@ -10,8 +11,7 @@ from .outcome import Prepared
 START = "start"
 
 
-@dataclass(frozen=True)
-class Scenario:
+class Scenario(Struct, frozen=True):
     """A state that rules share: which one the rule asks for (None: any), and which one follows
     its answer (None: the same)."""
 
@@ -20,16 +20,14 @@ class Scenario:
     goes_to: str | None = None
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """A reply, and how many requests in a row get it."""
 
     reply: Prepared
     times: int = 1
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A rule of a script. `identity` is the same for the same rule read again."""
 
     name: str

@@ -7,8 +7,10 @@ again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wafermock.spec import Contract, DocumentError, load_contract
 from wafermock.spec.document import Document, read_document
@@ -24,8 +26,7 @@ SUFFIXES = (".yaml", ".yml", ".json")
 Stamp = tuple[int, int] | None
 
 
-@dataclass(frozen=True)
-class Script:
+class Script(Struct, frozen=True):
     """Rules, as their files had them when they were read.
 
     The first of them are `given`, which stand in no file. `problem` is what was wrong with the
@@ -35,8 +36,8 @@ class Script:
     rules: tuple[Rule, ...] = ()
     paths: tuple[Path, ...] = ()
     given: tuple[Rule, ...] = ()
-    contract: Contract | None = field(default=None, repr=False)
-    stamps: dict[Path, Stamp] = field(default_factory=dict, repr=False)
+    contract: Contract | None = None
+    stamps: dict[Path, Stamp] = {}
     problem: DocumentError | None = None
 
     @classmethod

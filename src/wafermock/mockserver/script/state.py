@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from operator import itemgetter
+
+from msgspec import Struct, field
 
 from ..refusal import Refusal
 from .criteria import Difference
@@ -22,8 +23,7 @@ NEAREST = 3
 MOST_SCOPES = 10_000
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """The rule that answers a request, the position in it, and what is answered."""
 
     rule: Rule
@@ -31,8 +31,7 @@ class Found:
     outcome: Outcome
 
 
-@dataclass(frozen=True)
-class Missed:
+class Missed(Struct, frozen=True):
     """No rule answers a request. `nearest` has the rules that came nearest, the nearest first,
     each with the conditions that the request does not meet."""
 
@@ -51,15 +50,14 @@ class Missed:
         )
 
 
-@dataclass(frozen=True)
-class _Scope:
+class _Scope(Struct, frozen=True):
     """What was counted in one scope: by the identity of rules, how many requests each has let
     pass or answered (of rules with `after`), and how many it has answered; by the names of
     scenarios, their states."""
 
     seen: Counter[bytes] = field(default_factory=Counter)
     answered: Counter[bytes] = field(default_factory=Counter)
-    scenarios: dict[str, str] = field(default_factory=dict)
+    scenarios: dict[str, str] = {}
 
     def state(self, rule: Rule) -> str:
         """Return the state of the rule's scenario."""

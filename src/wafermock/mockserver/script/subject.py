@@ -5,9 +5,10 @@ shape for granted: what is not there, or of another type, is absent.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from wafermock.spec.pointer import copy_json
 
@@ -15,8 +16,7 @@ from ..call import Call
 from ..exchange import Request
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(Struct, frozen=True):
     """One message: who said it, its text, and the function it is the result of."""
 
     role: str
@@ -24,8 +24,7 @@ class Message:
     function: str = ""
 
 
-@dataclass(frozen=True)
-class Subject:
+class Subject(Struct, frozen=True, dict=True):
     """A request that a script is asked for an answer to, and the scope it came in.
 
     `call` is None while the request is not understood yet; a recorded rule knows it all the same.

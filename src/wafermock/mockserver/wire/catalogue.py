@@ -8,8 +8,9 @@ calls that it happens to, drawn from what is called and never from chance.
 import difflib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from ..clock import parse_duration
 from ..draws import Draws
@@ -33,8 +34,7 @@ class CatalogueError(ValueError):
     """A choice that no catalogue has. The message says what there is."""
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A parameter of an entry: its name, what it is, and its default.
 
     `number` is a whole number from `least` to `most`, `seconds` a duration (`200ms`, `2`),
@@ -74,8 +74,7 @@ class Parameter:
         return len(digits) <= 12 and self.least <= int(digits) <= self.most
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One thing of a catalogue.
 
     `says` is what happens, in one sentence. `advice` is what a client should do (failures), how
@@ -93,11 +92,10 @@ class Entry:
     parameters: tuple[Parameter, ...] = ()
     stage: Stage = "answer"
     phase: Phase = "content"
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """An entry, its parameters set. `rate` is from 0 (never) to 1 (always)."""
 
     entry: Entry

@@ -7,9 +7,11 @@ and returns another one, or the same where it finds nothing to change.
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..event_stream import encode_json
 from ..exchange import Answer
@@ -23,8 +25,7 @@ Ending = Literal["keep", "close", "cut", "reset"]
 _LINE = re.compile("\r\n|\n|\r")
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(Struct, frozen=True, dict=True):
     """One event: the text of its data, other fields, and when it may go (seconds).
 
     `raw` is what goes as it is, because it is no event.
@@ -50,24 +51,21 @@ class Event:
         return replace(self, data=encoded(value).decode())
 
 
-@dataclass(frozen=True)
-class Write:
+class Write(Struct, frozen=True):
     """Bytes of a body that go together, and when they may go at the earliest (seconds)."""
 
     data: bytes
     offset: float = 0.0
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(Struct, frozen=True):
     """How events are written: what ends a line, and what stands behind `data:`."""
 
     end: str = "\n"
     space: str = " "
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(Struct, frozen=True, dict=True):
     """See the module. `head_bytes`: how much of the head is sent (None: all of it);
     `length_error` is what the declared length is wrong by; `joined`: all goes in one write.
 

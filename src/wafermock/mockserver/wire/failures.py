@@ -2,9 +2,10 @@
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from wafermock.spec.errors import ErrorCatalogue, ErrorEntry
 

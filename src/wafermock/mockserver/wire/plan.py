@@ -1,8 +1,10 @@
 """A plan: what goes on the wire, and when. Made from an answer, without a socket in sight."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..draws import Draws
 from ..exchange import Answer
@@ -17,8 +19,7 @@ _FRAMING_HEADERS = ("connection", "content-length", "transfer-encoding")
 _NO_BODY = frozenset({204, 304})
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What goes on the wire, and when; times are in seconds after the request came.
 
     `headers` are complete but for `date` and `server`. `start`: when the head may go; `writes`

@@ -1,12 +1,12 @@
 """How the official clients read deliveries: facts about each, which the tests find anew."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class Reader:
+
+class Reader(Struct, frozen=True):
     """An official client: its package and language, and the version that the facts hold for."""
 
     package: str

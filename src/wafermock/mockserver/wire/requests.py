@@ -1,8 +1,9 @@
 """Rewriting a request before the mock sees it: how a server gets wrong what it was asked."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from wafermock.spec.media_type import essence
 

@@ -1,8 +1,9 @@
 """What is wrong in an OpenAPI document, where it stands, and what the overlays do about it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ..document import Document, read_document
 from ..load import load_contract, sources
@@ -24,8 +25,7 @@ RULES: dict[str, Rule] = {
 }
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A fault of a document: where it stands, the rule it breaks, and what becomes of it."""
 
     file: str

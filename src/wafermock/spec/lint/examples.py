@@ -3,8 +3,10 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..contract import event_data
 from ..media_type import essence
@@ -20,8 +22,7 @@ RULES: dict[str, Rule] = {}
 _PLACEHOLDER = re.compile(r"\{[A-Z][A-Z0-9_]{2,}\}|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>")
 
 
-@dataclass(frozen=True)
-class _Instance:
+class _Instance(Struct, frozen=True):
     """An example or a default: where it stands, and the schema of it or of its items."""
 
     at: Pointer
@@ -31,8 +32,7 @@ class _Instance:
     items: Pointer | None = None
 
 
-@dataclass(frozen=True)
-class _Trial:
+class _Trial(Struct, frozen=True):
     """A value to be judged: an instance, an item in it, or the JSON in the item's `data`."""
 
     instance: _Instance

@@ -1,8 +1,9 @@
 """What the built-in overlays do about a finding."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 from ..document import DocumentError
 from ..overlay import Action, Overlay, apply_overlay, find
@@ -12,14 +13,13 @@ from .subject import Rule, Subject
 NOTHING = "nothing; add an overlay action"
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """An action carried out: the places it found, and the document after it."""
 
     action: Action
     found: tuple[Pointer, ...]
     after: Subject
-    left: dict[str, set[Pointer]] = field(default_factory=dict)
+    left: dict[str, set[Pointer]] = {}
 
     def leaves(self, rule: Rule, pointer: Pointer) -> bool:
         """Say whether a rule still finds something at a pointer after the action."""

@@ -1,9 +1,10 @@
 """A document under examination, and what a rule is that examines it."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from ..document import Document, DocumentError
 from ..normalise import normalise
@@ -15,8 +16,7 @@ Place = tuple[Pointer, str]
 Check = Callable[["Subject"], Iterator[Place]]
 
 
-@dataclass(frozen=True)
-class Subject:
+class Subject(Struct, frozen=True, dict=True):
     """A document as given: other files brought in, path items in their places, not normalised.
 
     `unread` are references to other files that cannot be followed. `taken` names, for each
@@ -25,7 +25,7 @@ class Subject:
 
     root: dict[str, Any]
     unread: tuple[Place, ...] = ()
-    taken: dict[str, str] = field(default_factory=dict)
+    taken: dict[str, str] = {}
 
     @property
     def version(self) -> tuple[int, int]:
@@ -83,8 +83,7 @@ def subject_of(document: Document, taken: dict[str, str]) -> Subject:
     return Subject(root, lost, taken)
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A rule: its id, how it is checked, and what happens to its findings when there is no overlay.
 
     The check yields, for each fault, the pointer and a sentence.

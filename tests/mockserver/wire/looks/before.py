@@ -2,10 +2,10 @@
 
 import gzip
 import json
-from dataclasses import replace
 from typing import Any
 
 import ormsgpack
+from msgspec.structs import replace
 
 from wafermock.mockserver.exchange import Request
 

@@ -1,6 +1,6 @@
 """Defects of heads, of errors, and of the first bytes of a body."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from wafermock.mockserver.exchange import Request
 

@@ -1,7 +1,8 @@
 """Defects of what was asked for and is not kept, and of requests spelt otherwise."""
 
 import json
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wafermock.mockserver.exchange import Request
 

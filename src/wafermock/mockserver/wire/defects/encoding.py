@@ -2,8 +2,9 @@
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from wafermock.spec.media_type import essence
 

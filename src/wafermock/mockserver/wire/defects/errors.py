@@ -1,8 +1,9 @@
 """ERRORS: bad requests that are answered badly, or as if they were good."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ...draws import Draws
 from ...event_stream import CONTENT_TYPE

@@ -1,8 +1,9 @@
 """HEADERS: fields of HTTP itself that are missing, wrong, or there twice."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ...draws import Draws
 from ..catalogue import Parameter, Shelf

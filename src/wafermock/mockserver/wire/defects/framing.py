@@ -1,8 +1,9 @@
 """FRAMING: bytes that are no event stream, or one that ends wrongly."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ...draws import Draws
 from ...exchange import Request

@@ -1,8 +1,9 @@
 """HEADERS: what stands beside the body, and does not fit."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ...draws import Draws
 from ..catalogue import Parameter, Shelf

@@ -1,8 +1,9 @@
 """FRAMING: lines and fields that parsers of event streams read, and careless clients do not."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ...draws import Draws
 from ..catalogue import Parameter, Shelf

@@ -1,8 +1,9 @@
 """METAMORPHIC: requests that mean the same are answered differently; answers get mixed up."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ...draws import Draws
 from ...event_stream import encode_json

@@ -1,8 +1,9 @@
 """ENCODING and METAMORPHIC: other spellings of a request that are taken for another request."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ...draws import Draws
 from ...exchange import Request

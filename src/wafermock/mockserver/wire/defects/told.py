@@ -1,8 +1,9 @@
 """ERRORS: what errors tell beside what is wrong, or leave untold."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from wafermock.spec.errors import ErrorEntry
 
