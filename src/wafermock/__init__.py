@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .conforming import assert_conforms
-    from .mockserver.embedded import (
-        Call,
-        CalledTool,
-        Calls,
-        ClientRequest,
-        Expectation,
-        HeldStream,
-        Message,
-        MockServer,
-        Space,
-        Tool,
+    from .mockserver.embedded.calls import Call, Calls
+    from .mockserver.embedded.expectation import Expectation
+    from .mockserver.embedded.held import HeldStream
+    from .mockserver.embedded.matchers import (
         anything,
         at_least,
         at_most,
@@ -25,23 +18,28 @@ if TYPE_CHECKING:
         equals,
         matches,
     )
+    from .mockserver.embedded.mock_server import MockServer
+    from .mockserver.embedded.request import CalledTool, ClientRequest, Message, Tool
+    from .mockserver.embedded.space import Space
     from .mockserver.reply import Reply, ToolCall
 
 __version__ = "0.1.0"
 
-_EMBEDDED = (
-    "Call", "CalledTool", "Calls", "ClientRequest", "Expectation", "HeldStream", "Message",
-    "MockServer", "Space", "Tool", "anything", "at_least", "at_most", "contains", "equals",
-    "matches",
-)  # fmt: skip
-
-# Where each public name is made. A program that only looks for the version imports none of it.
-_HOMES = {
-    **dict.fromkeys(_EMBEDDED, "wafermock.mockserver.embedded"),
-    "assert_conforms": "wafermock.conforming",
-    "Reply": "wafermock.mockserver.reply",
-    "ToolCall": "wafermock.mockserver.reply",
-}
+# Where public names are made. A program that only looks for the version imports none of it.
+_NAMES = {
+    "conforming": ("assert_conforms",),
+    "mockserver.embedded.calls": ("Call", "Calls"),
+    "mockserver.embedded.expectation": ("Expectation",),
+    "mockserver.embedded.held": ("HeldStream",),
+    "mockserver.embedded.matchers": (
+        "anything", "at_least", "at_most", "contains", "equals", "matches",
+    ),
+    "mockserver.embedded.mock_server": ("MockServer",),
+    "mockserver.embedded.request": ("CalledTool", "ClientRequest", "Message", "Tool"),
+    "mockserver.embedded.space": ("Space",),
+    "mockserver.reply": ("Reply", "ToolCall"),
+}  # fmt: skip
+_HOMES = {name: f"wafermock.{home}" for home, names in _NAMES.items() for name in names}
 
 __all__ = [
     "Call",

@@ -32,7 +32,7 @@ from .mockserver.record.upstream import Address, read_address
 from .mockserver.scope import split_scope
 
 if TYPE_CHECKING:
-    from .mockserver.embedded import Space
+    from .mockserver.embedded.space import Space
 
 _ENDED = {Ending.WHOLE: "complete", Ending.SILENT: "timeout"}
 

@@ -149,7 +149,7 @@ def pytest_runtest_makereport(
     report = yield
     space = getattr(item, "funcargs", {}).get("wafermock")
     if space is not None and call.when == "call" and _JUDGE in sys.modules:
-        from wafermock.mockserver.embedded import Space
+        from wafermock.mockserver.embedded.space import Space
         from wafermock.mockserver.robustness import verdicts
         from wafermock.mockserver.robustness.summary import packed
 

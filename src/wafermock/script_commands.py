@@ -22,7 +22,7 @@ def script() -> None:
 @script.command()
 def schema() -> None:
     """Print the JSON Schema of scripts, for editors to complete and check them by."""
-    from .mockserver.script import script_schema
+    from .mockserver.script.schema import script_schema
 
     click.echo(json.dumps(script_schema(), indent=2, ensure_ascii=False))
 

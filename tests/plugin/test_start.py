@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = {"aiohttp", "asyncio", "click", "faker", "hypothesis", "jinja2", "jsonschema_rs", "yaml"}
+HEAVY = {
+    "aiohttp", "asyncio", "click", "faker", "hypothesis", "jinja2", "jsonschema_rs", "msgspec",
+    "yaml",
+}  # fmt: skip
 
 REPORT = f"""
 import sys

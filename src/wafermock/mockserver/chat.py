@@ -1,5 +1,6 @@
 """Chat completions: from a call to the tokens of each choice."""
 
+from functools import cached_property
 from typing import Any
 
 from msgspec.structs import replace
@@ -86,8 +87,14 @@ class _Speaker:
         self._instances = None if self.schema is None else Instances(self.schema, choices)
         self.predicted = text_of((body.get("prediction") or {}).get("content"))
         check_length(len(self.predicted), context)
-        self._found = canned.reply_to(body)
+        self._canned = canned
+        self._body = body
         self._results = tool_results(body)
+
+    @cached_property
+    def _found(self) -> Reply | None:
+        # Looked for where it is wanted: a reply that is given is no example's.
+        return self._canned.reply_to(self._body)
 
     def reply(self, index: int, draws: Draws) -> Reply:
         """Return the words of one choice. Raises Refusal where a schema leaves none."""

@@ -13,6 +13,15 @@ from aiohttp.abc import AbstractStreamWriter
 from .exchange import Answer
 
 
+# What a connection takes at once whether its other end reads or not, in bytes.
+_AT_ONCE = 64 * 1024
+
+
+def goes_at_once(data: bytes) -> bool:
+    """Say whether a write is over as soon as it is begun: it does not wait for a slow reader."""
+    return len(data) <= _AT_ONCE
+
+
 class Written(web.StreamResponse):
     """Stands for an answer whose bytes go past aiohttp, which has nothing to add to them."""
 

@@ -15,7 +15,7 @@ from aiohttp.web_protocol import RequestHandler
 from .clock import Clock, Stopwatch
 from .draws import Draws
 from .exchange import Answer, Request
-from .one_write import one_write
+from .one_write import goes_at_once, one_write
 from .service import Service, Turn
 
 if TYPE_CHECKING:
@@ -358,10 +358,12 @@ async def _delivered(
     await response.prepare(request)
     last = answer.offsets[-1]
     for offset, together in groupby(zip(answer.offsets, answer.parts, strict=True), itemgetter(0)):
+        data = b"".join(part for _, part in together)
         await watch.reach(offset)
-        if offset == last:
+        if offset == last and goes_at_once(data):
             over()
-        await response.write(b"".join(part for _, part in together))
+        await response.write(data)
+    over()
     await response.write_eof()
     return response
 

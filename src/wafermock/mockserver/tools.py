@@ -4,7 +4,6 @@ import json
 import re
 from typing import Any
 
-from .arguments import natural_arguments
 from .canned import text_of
 from .draws import digest
 from .reply import Reply, ToolCall
@@ -95,6 +94,8 @@ class Caller:
     ) -> str:
         if instances is None:
             return "{}"
+        from .arguments import natural_arguments
+
         invented = instances.make(digest(voice, function["name"]))
         schema = function["parameters"]
         arguments = natural_arguments(invented, schema, self._message, instances.accepts)

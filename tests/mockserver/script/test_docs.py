@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from wafermock.mockserver.script import problems, script_schema
+from wafermock.mockserver.script import problems
 from wafermock.mockserver.script.filters import FILTERS, TESTS
 from wafermock.mockserver.script.outcome import VARIABLES
+from wafermock.mockserver.script.schema import script_schema
 
 from . import asking
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from wafermock.mockserver.script import Script, problems, script_schema
+from wafermock.mockserver.script import Script, problems
+from wafermock.mockserver.script.schema import script_schema
 from wafermock.spec import DocumentError
 
 from . import asking

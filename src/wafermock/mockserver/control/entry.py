@@ -1,7 +1,12 @@
-"""A call as the journal keeps it, and why it was answered as it was."""
+"""A call as the journal keeps it, and why it was answered as it was.
+
+What masks and reads it is imported when someone looks: many calls come that nobody looks at.
+"""
+
+from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -9,8 +14,10 @@ from msgspec.structs import replace
 from ..decode import decode
 from ..exchange import Answer, Request
 from ..refusal import Refusal
-from .masking import Mask, masked_headers, secrets_in
-from .reading import Said, asked, read_answer
+
+if TYPE_CHECKING:
+    from .masking import Mask
+    from .reading import Said
 
 # A body is inflated to so many bytes at most, to be shown.
 _LARGEST = 64 * 1024 * 1024
@@ -106,16 +113,22 @@ class Entry:
     @cached_property
     def mask(self) -> Mask:
         """Takes out of texts what must not be shown of this call."""
+        from .masking import Mask, secrets_in
+
         return Mask([*secrets_in(self.request.headers), *secrets_in(self.answer.headers)])
 
     @property
     def request_headers(self) -> dict[str, str]:
         """The headers of the request, masked."""
+        from .masking import masked_headers
+
         return masked_headers(self.request.headers)
 
     @property
     def answer_headers(self) -> dict[str, str]:
         """The headers of the answer, masked."""
+        from .masking import masked_headers
+
         return masked_headers(self.answer.headers)
 
     @property
@@ -151,7 +164,9 @@ class Entry:
             return None
 
     @cached_property
-    def _asked(self) -> "_Asked":
+    def _asked(self) -> _Asked:
+        from .reading import asked
+
         # What lists and filters need is kept, the data is not: it is larger than its bytes.
         data = self.data
         body = data if isinstance(data, dict) else {}
@@ -177,6 +192,8 @@ class Entry:
     @property
     def said(self) -> Said:
         """What the answer said, joined."""
+        from .reading import read_answer
+
         answer = self.answer
         return read_answer(answer.status, answer.streamed, answer.parts)
 

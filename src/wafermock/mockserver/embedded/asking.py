@@ -7,13 +7,11 @@ question does not answer the tool's result that comes after it, and `where` is a
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from wafermock.spec import Contract
 
-from ..script.catalogues import Catalogues
 from ..script.conditions import Text
 from ..script.criteria import Condition, Difference, Expression, Last, Said, Some
 from ..script.matching import Match, read_match
@@ -53,6 +51,8 @@ def unnamed(call: str, example: str) -> TypeError:
 
 def unknown(noun: str, name: str, known: Iterable[str]) -> str:
     """Say that a name is not known, which one may be meant, and which there are."""
+    import difflib
+
     names = list(known)
     close = difflib.get_close_matches(name, names, n=1)
     meant = f", did you mean {close[0]!r}?" if close else ""
@@ -175,6 +175,8 @@ def _names(key: str) -> Callable[[Any, Contract], list[Condition]]:
         if not names:
             raise ValueError("at least one name is wanted")
         if key == "operation":
+            from ..script.catalogues import Catalogues
+
             Catalogues(contract).check_operations(list(names))
         return _of_script({key: list(names)})
 

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from ..clock import Clock
 from ..control.control import Control, Observed
-from ..control.held import Held
 from ..exchange import Answer, Request
 from ..limits import Limiter, parse_limits
 from ..mock import MIB, Mock
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from wafermock.spec import Contract
 
     from ..acting import Early
+    from ..control.held import Held
     from .held import HeldStream
     from .settings import SpaceSettings
 

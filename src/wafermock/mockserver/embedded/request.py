@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ..control.masking import masked_headers
 from ..script import Subject
 
 
@@ -31,6 +30,8 @@ class Headers(Mapping[str, str]):
         return len(self._fields)
 
     def __repr__(self) -> str:
+        from ..control.masking import masked_headers
+
         return repr(masked_headers(self._fields))
 
 

@@ -19,16 +19,14 @@ from .asking import CRITERIA, public_names, read_criteria, shortened, unknown, u
 from .bench import VERSION, Bench, asks, make_bench
 from .calls import Call, Calls
 from .expectation import Expectation, plain
-from .held import HeldStream
 from .place import calling_place
-from .report import called_message, section, unmatched_message
-from .scripts import read_script
 from .settings import SpaceSettings
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from ..robustness import Verdict, Watch
+    from .held import HeldStream
 
 # Criteria of `assert_called` that look at the answer.
 _OF_ANSWERS = ("status", "rule", "path")
@@ -109,6 +107,8 @@ class Space:
         """Take the rules of a script (docs/scripts.md): a file, a folder, or a script's text.
         They are asked behind the expectations. Raises DocumentError, which says where."""
         __tracebackhide__ = True
+        from .scripts import read_script
+
         try:
             rules = read_script(script, self.contract)
         except DocumentError as error:
@@ -183,6 +183,8 @@ class Space:
         calls, fitting, match = self._fitting(criteria)
         if len(fitting) == times or (times is None and fitting):
             return
+        from .report import called_message
+
         many = "a call" if times is None else "1 call" if times == 1 else f"{times} calls"
         wanted = f"expected {many}{_with(criteria)}"
         raise AssertionError(called_message(wanted, calls, fitting, match))
@@ -192,6 +194,8 @@ class Space:
         __tracebackhide__ = True
         calls, fitting, match = self._fitting(criteria)
         if fitting:
+            from .report import called_message
+
             wanted = f"expected no call{_with(criteria)}"
             raise AssertionError(called_message(wanted, calls, fitting, match))
 
@@ -214,6 +218,8 @@ class Space:
         """Fail if a call came that no expectation fitted, though there were some."""
         __tracebackhide__ = True
         if unmatched := self.unmatched:
+            from .report import unmatched_message
+
             raise AssertionError(unmatched_message(unmatched, self._places))
 
     def assert_all_used(self) -> None:
@@ -248,6 +254,8 @@ class Space:
     @property
     def report(self) -> str:
         """All calls in lines, and what those lacked that no expectation fitted."""
+        from .report import section
+
         return section(self._all(), self._places)
 
     @property
@@ -327,6 +335,8 @@ class Space:
         self._address = address
 
     def _held(self, rule: str | None, expected: str, patience: float) -> HeldStream:
+        from .held import HeldStream
+
         stream = HeldStream(expected, patience, lambda why: self._keep(TimeoutError(why)))
         self._bench.control.awaited.setdefault(rule, deque()).append(stream)
         return stream

@@ -16,7 +16,6 @@ from wafermock.spec import Contract
 from ..exchange import Answer
 from ..refusal import Refusal
 from ..reply import Reply, ToolCall
-from ..script.catalogues import Catalogues
 from ..script.outcome import (
     SCRIPT_FAILED,
     Content,
@@ -28,8 +27,6 @@ from ..script.outcome import (
     failed,
 )
 from ..script.subject import Subject
-from ..script.whole import read_whole
-from .pieces import cut_anew
 from .request import ClientRequest
 
 if TYPE_CHECKING:
@@ -53,6 +50,8 @@ class Pieced(Prepared, frozen=True):
     pieces: tuple[str, ...] = ()
 
     def outcome(self, subject: Subject, position: Position) -> Outcome:
+        from .pieces import cut_anew
+
         made = super().outcome(subject, position)
         return replace(made, cut=partial(cut_anew, pieces=self.pieces))
 
@@ -202,6 +201,8 @@ class StepDraft(Struct):
             self.happens(times)
 
     def chooses(self, kind: Kind, name: Any, values: dict[str, Any], contract: Contract) -> None:
+        from ..script.catalogues import Catalogues
+
         given = {"name": name, **values} if values else name
         self.choices[kind] = (
             *self.choices.get(kind, ()),
@@ -225,6 +226,7 @@ def read_failure(
 
     Returns an error of the API, or a failure of the way. Raises ValueError for what there is not.
     """
+    from ..script.catalogues import Catalogues
     from ..wire import failure_catalogue, refusal_of
 
     errors = contract.errors
@@ -260,6 +262,7 @@ def failure_name(name: str | int, contract: Contract) -> str:
 
 def whole(value: dict[str, Any]) -> Answer:
     """Make a whole answer of `body`, `status` and `headers`. Raises ValueError."""
+    from ..script.whole import read_whole
 
     def fault(sentence: str, place: tuple[Any, ...]) -> None:
         raise ValueError(sentence)

@@ -11,7 +11,7 @@ from .verdict import Limits, Verdict, judge
 
 if TYPE_CHECKING:
     from ..control.control import Control, Observed
-    from ..embedded import Space
+    from ..embedded.space import Space
     from .trials import Trial
 
 # The models of calls: what SDKs send to warm a connection names none, and shall use up nothing.

@@ -8,7 +8,6 @@ files; what is found is a function of the request, the script and the position i
 from .criteria import Difference
 from .outcome import Outcome, Position
 from .rule import Rule
-from .schema import script_schema
 from .script import Script, problems, rules_of
 from .state import Found, Missed, ScriptState
 from .subject import Subject
@@ -25,5 +24,4 @@ __all__ = [
     "Subject",
     "problems",
     "rules_of",
-    "script_schema",
 ]

@@ -15,8 +15,6 @@ from msgspec.structs import replace
 from wafermock.spec import Contract, DocumentError, load_contract
 from wafermock.spec.document import Document, read_document
 
-from .catalogues import Catalogues
-from .reading import read_rules
 from .rule import Rule
 
 # What is a script among the files of a folder. Material of scripts stands in folders below it.
@@ -89,6 +87,9 @@ def rules_of(document: Document, contract: Contract) -> tuple[Rule, ...]:
 
     Raises DocumentError for the first thing in it that cannot be used.
     """
+    from .catalogues import Catalogues
+    from .reading import read_rules
+
     rules, _, wrong = read_rules(document, Catalogues(contract))
     wrong += _same_names(rules)
     if wrong:
@@ -106,6 +107,10 @@ def problems(
 def _read(
     paths: tuple[Path, ...], contract: Contract, given: tuple[Rule, ...] = ()
 ) -> tuple[Script, list[DocumentError]]:
+    # What reads scripts is large, and most mocks have none.
+    from .catalogues import Catalogues
+    from .reading import read_rules
+
     catalogues = Catalogues(contract)
     rules: list[Rule] = list(given)
     wrong: list[DocumentError] = []

@@ -13,7 +13,7 @@ from http import HTTPStatus
 from aiohttp import web
 
 from ..clock import Stopwatch
-from ..one_write import Written
+from ..one_write import Written, goes_at_once
 from .plan import Plan
 
 
@@ -49,7 +49,8 @@ async def perform(
     for left, write in zip(range(len(writes) - 1, -1, -1), writes, strict=True):
         await watch.reach(write.offset)
         _transport(request)
-        if not left and plan.ending == "keep" and plan.end <= write.offset:
+        is_end = not left and plan.ending == "keep" and plan.end <= write.offset
+        if is_end and goes_at_once(write.data):
             over()
         await request.writer.write(write.data)
         # Lets the connection take each write by itself, and others have their turn.
