@@ -18,7 +18,7 @@ from .canned import Canned, Uncanned
 from .composers import COMPOSERS, Materials
 from .decode import decode, holds_data
 from .draws import digest, uuid4
-from .errors import error_answer, in_header, preferred_error, undeclared
+from .errors import error_answer, fault_answer, in_header, preferred_error, undeclared
 from .exchange import STILL, Answer, Moment, Request
 from .memory import Memory, size_of
 from .parameters import parameter_faults
@@ -116,7 +116,7 @@ class Mock:
             asked.preferences = read_preferences(request.headers.get("prefer"))
             answer = self._answer(asked)
         except Refusal as refusal:
-            answer = error_answer(self.contract, refusal, asked.operation)
+            answer = fault_answer(self.contract, refusal, asked.operation)
         answer = self._with_request_id(answer, asked)
         applied = asked.preferences.applied
         if applied and answer.status < 400:

@@ -77,15 +77,16 @@ class ErrorCatalogue:
 
     @cached_property
     def _entries(self) -> dict[str, ErrorEntry]:
-        entries = {}
-        for name, body in self._document.root["errors"].items():
-            known = {**body, **body.get("profiles", {}).get(self._profile, {})}
-            known.pop("profiles", None)
-            try:
-                entries[name] = ErrorEntry(name=name, **known)
-            except TypeError as error:
-                raise self._document.error(f"not an error: {error}", ("errors", name)) from None
-        return entries
+        return {name: self._entry(name, self._profile) for name in self._document.root["errors"]}
+
+    def _entry(self, name: str, profile: str) -> ErrorEntry:
+        body = self._document.root["errors"][name]
+        known = {**body, **body.get("profiles", {}).get(profile, {})}
+        known.pop("profiles", None)
+        try:
+            return ErrorEntry(name=name, **known)
+        except TypeError as error:
+            raise self._document.error(f"not an error: {error}", ("errors", name)) from None
 
     def __getitem__(self, name: str) -> ErrorEntry:
         return self._entries[name]
@@ -99,3 +100,23 @@ class ErrorCatalogue:
     def of_status(self, status: int) -> list[ErrorEntry]:
         """List the entries of one status, in the catalogue's order."""
         return [entry for entry in self if entry.status == status]
+
+    def instead_of(self, status: int) -> tuple[int, ...]:
+        """Return the statuses that stand in for one that an operation does not declare."""
+        return tuple(self._document.root["instead"].get(str(status), ()))
+
+    def forms(self, entry: ErrorEntry) -> list[ErrorEntry]:
+        """List an error in every shape that is known of it: its own first, then as other profiles
+        have it; a flat one that no profile has as `fastapi` can be told so as well."""
+        found = {entry.shape: entry}
+        if entry.name in self:
+            for profile in ("", *self._document.root["errors"][entry.name].get("profiles", ())):
+                other = self._entry(entry.name, profile)
+                found.setdefault(other.shape, other)
+        if "flat" in found:
+            told = ErrorEntry(
+                entry.name, entry.status, "fastapi", entry.message, entry.type,
+                example=entry.example,
+            )  # fmt: skip
+            found.setdefault("fastapi", told)
+        return [*found.values()]
