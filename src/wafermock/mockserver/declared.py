@@ -2,13 +2,18 @@
 
 from typing import Any
 
-from wafermock.spec import MediaType, Operation, Response, Schema
+from wafermock.spec import MediaType, Operation, Response
 from wafermock.spec.alternatives import unwrapped
 from wafermock.spec.errors import ErrorCatalogue
 from wafermock.spec.media_type import essence
 
-# By these keys a body of the catalogue says what is wrong.
+# By one of these a body of the catalogue says what is wrong.
 _SAYING = ("message", "detail")
+# Where one of these stands beside `properties`, they are not all that an object may have.
+_MORE = (
+    "additionalProperties", "allOf", "anyOf", "dependentSchemas", "if", "oneOf",
+    "patternProperties", "unevaluatedProperties",
+)  # fmt: skip
 
 
 def declared_status(errors: ErrorCatalogue, operation: Operation | None, status: int) -> int:
@@ -26,8 +31,8 @@ def declared_status(errors: ErrorCatalogue, operation: Operation | None, status:
 
 def placed(response: Response, name: str, body: Any) -> Any:
     """Return of a body of the catalogue, of the media type `name`, what has a place in a declared
-    response: all of it, or those of its keys that are declared. None where that is not valid, or
-    does not say what is wrong."""
+    response: all of it, or the keys that are declared. None where that is not valid, or does not
+    say what is wrong."""
     if not response.content:
         return body
     media_type = _media_type(response, name)
@@ -36,11 +41,9 @@ def placed(response: Response, name: str, body: Any) -> Any:
     schema = media_type.schema
     if schema is None:
         return body
-    known = body
-    if isinstance(body, dict) and schema.properties and not _takes_more(schema):
-        known = {key: value for key, value in body.items() if key in schema.properties}
-        if not any(key in known for key in _SAYING):
-            return None
+    known = _named(schema.space.root, schema.node, body)
+    if isinstance(known, dict) and not any(key in known for key in _SAYING):
+        return None
     return known if schema.is_valid(known) else None
 
 
@@ -51,8 +54,14 @@ def _media_type(response: Response, name: str) -> MediaType | None:
     return next((declared[one] for one in ranges if one in declared), None)
 
 
-def _takes_more(schema: Schema) -> bool:
-    """Say whether an object schema says itself that it takes properties which it does not name."""
-    node = unwrapped(schema.space.root, schema.node)
-    keywords = ("additionalProperties", "unevaluatedProperties")
-    return any(node.get(keyword, False) is not False for keyword in keywords)
+def _named(root: dict[str, Any], node: Any, value: Any) -> Any:
+    """Leave out of a value the keys that the object schema in their place does not name, unless it
+    says itself that there are others."""
+    node = unwrapped(root, node)
+    named = node.get("properties")
+    takes_more = any(node.get(keyword, False) is not False for keyword in _MORE)
+    if isinstance(value, dict) and named and not takes_more:
+        return {key: _named(root, named[key], of) for key, of in value.items() if key in named}
+    if isinstance(value, list) and "items" in node:
+        return [_named(root, node["items"], item) for item in value]
+    return value
