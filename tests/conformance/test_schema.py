@@ -296,7 +296,7 @@ def test_deep_values_and_half_surrogates_hide_no_fault(exchange: Any, broken: An
 
 def test_a_stream_of_invalid_chunks_is_judged_in_bounded_time(exchange: Any, broken: Any) -> None:
     """Of 20,000 chunks that are all invalid, the first ones are looked into."""
-    from wafermock.conformance.rules.bodies import MOST_CHUNKS, faults
+    from wafermock.conformance.bodies import MOST_CHUNKS, faults
 
     plain = exchange(asked("chat stream"))
     made = plain.answered(saying(plain.received, b'data: {"id":1}\n\n' * 20_000))

@@ -4,14 +4,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from wafermock.spec import Schema
+
+from .bodies import bodies, faults, response_of
 from .exchange import Exchange
 from .once import once
+from .open_objects import closed
 
 # The shapes that clients know: `{"message", "type", "param", "code"}`; the same inside `error`
 # (servers that follow another vendor); `detail` (FastAPI, and the contract's HTTPValidationError).
-Shape = Literal["flat", "nested", "FastAPI"]
+# `own`: none of them, but the one that a document declares for the status.
+Shape = Literal["flat", "nested", "FastAPI", "own"]
 
 FLAT_KEYS = ("message", "type", "param", "code")
+
+# One body of each, with the keys that it has to have.
+_FLAT = dict.fromkeys(FLAT_KEYS, "x")
+_KNOWN = (
+    _FLAT,
+    {"error": {"message": "x"}},
+    {"error": _FLAT},
+    {"detail": [{"loc": ["x"], "msg": "x", "type": "x"}]},
+)
 
 # Of one error so many texts, and so many characters in all, are looked through.
 MOST_TEXTS = 1_000
@@ -77,8 +91,39 @@ def _fastapi(detail: Any) -> ErrorBody:
 
 @once
 def error_of(exchange: Exchange) -> ErrorBody:
-    """Read the error that a whole answer is."""
-    return read_error(exchange.answer.data)
+    """Read the error that a whole answer is: in a shape that clients know, or in the one of its own
+    that the contract declares for the status. Such a one says what its bytes say."""
+    error = read_error(exchange.answer.data)
+    if error.shape is None and declares_own_shape(exchange) and as_declared(exchange):
+        said = exchange.answer.text[:MOST_CHARACTERS].decode("utf-8", "replace")
+        return ErrorBody("own", said or "(no body)")
+    return error
+
+
+@once
+def declares_own_shape(exchange: Exchange) -> bool:
+    """Say whether the contract declares for the status that came a body in none of the shapes that
+    clients know, or no body. Where it leaves open which keys there are, those are meant."""
+    response = response_of(exchange)
+    if response is None:
+        return False
+    if not response.content:
+        return not exchange.answer.text
+    return any(not _has_a_known_shape(body.schema) for body in bodies(exchange))
+
+
+def _has_a_known_shape(schema: Schema) -> bool:
+    form = closed(schema)
+    return any(schema.is_valid(body) and form.is_valid(body) for body in _KNOWN)
+
+
+def as_declared(exchange: Exchange) -> bool:
+    """Say whether the body of an error is valid by what the contract declares for its status. No,
+    where nothing is declared."""
+    response = response_of(exchange)
+    if response is not None and not response.content:
+        return not exchange.answer.text
+    return bool(bodies(exchange)) and all(fault.is_open for fault in faults(exchange))
 
 
 @once
@@ -104,7 +149,7 @@ def refused_in_stream(exchange: Exchange) -> bool:
 @once
 def clean_refusal(exchange: Exchange) -> str | None:
     """Return what a server says that refuses a request as it should: with a status of 400 to 499,
-    a body of a known shape, and a message. None for anything else."""
+    a body of a known or a declared shape, and a message. None for anything else."""
     received = exchange.received
     if received is None or not 400 <= received.status < 500:
         return None

@@ -9,12 +9,12 @@ from wafermock.reports.run import Level, State
 from wafermock.spec import Schema
 
 from ..assembly import calls_in, choices_in, number_in, whole, words_in
+from ..bodies import json_media
 from ..decoded import Unreadable
 from ..exchange import Exchange
 from ..once import once
 from ..rule import Bench, Breach, Found, RuleBook
 from .asked import Asked, mapping, whole_number
-from .bodies import json_media
 from .declared import Token, declared_at, in_answer
 
 # What the contract says such an operation is answered with (`x-wafermock-answer`).

@@ -3,7 +3,15 @@
 from collections.abc import Iterable
 from typing import Literal
 
-from ..error_bodies import error_events, error_of, read_error, refused_in_stream, shortened
+from ..bodies import bodies, faults
+from ..error_bodies import (
+    declares_own_shape,
+    error_events,
+    error_of,
+    read_error,
+    refused_in_stream,
+    shortened,
+)
 from ..exchange import Exchange
 from ..rule import Bench, Breach, Found, RuleBook
 from .refusals import ERRORS, expected, fault_of, is_error, status_of
@@ -54,6 +62,9 @@ def _error_is_json(exchange: Exchange, bench: Bench) -> Iterable[Found]:
         )
 
 
+_KNOWN = "message, type, param and code; or error with a message; or detail with msg, loc, type"
+
+
 @BOOK.rule(
     "ERR-SHAPE",
     "MUST",
@@ -68,11 +79,11 @@ def _error_is_json(exchange: Exchange, bench: Bench) -> Iterable[Found]:
     needs="an answer that is an error",
 )
 def _error_shape(exchange: Exchange, bench: Bench) -> Iterable[Found]:
-    wanted = "message, type, param and code; or error with a message; or detail with msg, loc, type"
-    if not exchange.answer.text:
-        yield Breach(wanted, "the body is empty", "body", state=_assumed(exchange))
-    elif (error := error_of(exchange)).shape is None:
-        yield Breach(wanted, error.why, "body", state=_assumed(exchange))
+    error = error_of(exchange)
+    if error.shape is None:
+        wanted = "what the contract declares" if declares_own_shape(exchange) else _KNOWN
+        why = error.why if exchange.answer.text else "the body is empty"
+        yield Breach(wanted, why, "body", state=_assumed(exchange))
 
 
 @BOOK.rule(
@@ -88,7 +99,8 @@ def _error_shape(exchange: Exchange, bench: Bench) -> Iterable[Found]:
 )
 def _error_shape_named(exchange: Exchange, bench: Bench) -> Iterable[Found]:
     shape = error_of(exchange).shape
-    if shape == "nested" or (shape == "FastAPI" and status_of(exchange) != 422):
+    is_other = shape == "nested" or (shape == "FastAPI" and status_of(exchange) != 422)
+    if is_other and (not bodies(exchange) or faults(exchange)):
         yield Breach("flat: message, type, param, code", f"it is {shape}", "body")
 
 

@@ -7,11 +7,11 @@ from typing import Any
 from wafermock.reports.run import Level, State
 from wafermock.spec.media_type import essence
 
+from ..bodies import BODYLESS, Fault, bodies, faults, has_no_body, is_called_json, response_of
 from ..decoded import FaultKind
 from ..exchange import Exchange
 from ..http1_answer import BEHIND
 from ..rule import Applies, Bench, Breach, Found, RuleBook
-from .bodies import BODYLESS, Fault, bodies, faults, has_no_body, is_called_json, response_of
 from .declared import declared_at, in_answer
 from .showing import shown
 

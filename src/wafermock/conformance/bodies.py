@@ -8,9 +8,9 @@ from wafermock.spec import MediaType, Response, Schema, Violation
 from wafermock.spec.operation import SEQUENTIAL
 from wafermock.spec.pointer import parse_pointer
 
-from ..decoded import Unreadable
-from ..exchange import Exchange
-from ..once import once
+from .decoded import Unreadable
+from .exchange import Exchange
+from .once import once
 from .open_objects import closed
 
 # RFC 9110, section 6.4.1: these answers never have a body.
