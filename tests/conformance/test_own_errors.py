@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from wafermock.conformance.budgets import BUDGETS
+from wafermock.conformance.budgets import budget
 from wafermock.conformance.check import Order, check
 from wafermock.conformance.endpoint import Endpoint
 from wafermock.conformance.error_bodies import clean_refusal, error_of, read_error
@@ -63,6 +63,8 @@ WORD = {
 SAID = {"type": "object", "required": ["said"], "properties": {"said": TEXT}}
 JSON = "application/json"
 PROBLEM_JSON = "application/problem+json"
+# Every kind of request is sent at least once, also where it is long.
+ENOUGH = budget("standard", requests=300)
 
 
 def of(schema: Any, media_type: str = JSON) -> dict[str, Any]:
@@ -83,8 +85,8 @@ def document(tmp_path: Path, errors: dict[str, Any], path: str = "/v2/say") -> P
 # ---------------------------------------------------------------------- whole runs
 
 
-def run(url: str, contract: Contract, **more: Any) -> Run:
-    order = Order(Endpoint.at(url), contract, BUDGETS["quick"], api_key=KEY, model="m", **more)
+def run(url: str, contract: Contract) -> Run:
+    order = Order(Endpoint.at(url), contract, ENOUGH, api_key=KEY, model="m")
     return asyncio.run(check(order))
 
 
@@ -164,7 +166,7 @@ def test_a_chat_of_a_document_s_own(tmp_path: Path, serve: Callable[..., Any]) -
     order = Order(
         Endpoint.at(mock.url),
         load_contract(documents=[file]),
-        BUDGETS["quick"],
+        ENOUGH,
         api_key=KEY,
         model="gpt-oss-120b",
     )
@@ -190,21 +192,23 @@ def told(
     return Exchange("1", purpose, sent, operation, {}, Received(status, "", headers, arrivals))
 
 
-def breaks(contract: Contract, exchange: Exchange) -> set[str]:
-    """Name the rules about errors that an answer breaks, those of level MAY as well."""
+ERRORS = (
+    "SCHEMA-ERROR",
+    "SCHEMA-OPEN",
+    "ERR-SHAPE",
+    "ERR-MESSAGE",
+    "ERR-DECLARED-SHAPE",
+    "ERR-JSON",
+)
+
+
+def breaks(contract: Contract, exchange: Exchange, *ids: str) -> set[str]:
+    """Name the rules that an answer breaks: of these, or of those about errors."""
     bench = Bench(contract)
     return {
         rule.id
         for rule in all_rules()
-        if rule.id
-        in (
-            "SCHEMA-ERROR",
-            "SCHEMA-OPEN",
-            "ERR-SHAPE",
-            "ERR-MESSAGE",
-            "ERR-DECLARED-SHAPE",
-            "ERR-JSON",
-        )
+        if rule.id in (ids or ERRORS)
         and rule.applies(exchange)
         and list(rule.judge(exchange, bench))
     }
@@ -284,6 +288,35 @@ def test_a_refusal_in_that_shape_is_clean(tmp_path: Path) -> None:
     assert isinstance(found, Unsupported)
     wrong = told(contract, 400, {"ouch": "Tools are not supported."}, meant="valid")
     assert clean_refusal(wrong) is None
+
+
+def test_what_http_s_own_reader_says_is_of_no_operation(tmp_path: Path) -> None:
+    """Who reads HTTP does not know yet what the operation declares."""
+    flat = {"message": "No.", "type": "t", "param": "", "code": "c", "id": ""}
+    declared: list[dict[str, Any]] = [
+        {"400": of(OOPS)},
+        {"400": of(PROBLEM, PROBLEM_JSON)},
+        {"400": of(FLAT)},
+        {"422": of(FASTAPI)},
+    ]
+    for errors in declared:
+        contract = load_contract(documents=[document(tmp_path, errors)])
+        kinds = ("SCHEMA-ERROR", "SCHEMA-OPEN", "SCHEMA-STATUS", "SCHEMA-MEDIA-TYPE")
+        assert breaks(contract, told(contract, 400, flat, head=True), *kinds) == set()
+        assert breaks(contract, told(contract, 400, flat), *kinds)
+        assert breaks(contract, told(contract, 413, flat, head=True), *kinds)
+        other = {"error": {"message": "No."}}
+        assert breaks(contract, told(contract, 400, other, head=True), *kinds)
+
+
+@pytest.mark.parametrize("change", [{"type": None}, {"code": 7}, {"more": ""}, {"message": ""}])
+def test_the_contract_s_own_are_judged_there_too(change: dict[str, Any]) -> None:
+    contract = contract_of("observed")
+    flat = {"message": "No.", "type": "t", "param": "", "code": "c", "id": ""}
+    body = {**flat, **change}
+    at_all = breaks(contract, told(contract, 400, body))
+    assert at_all
+    assert breaks(contract, told(contract, 400, body, head=True)) == at_all
 
 
 # ---------------------------------------------------------------------- the contract itself

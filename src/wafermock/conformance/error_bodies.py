@@ -127,6 +127,21 @@ def as_declared(exchange: Exchange) -> bool:
 
 
 @once
+def of_http_itself(exchange: Exchange) -> bool:
+    """Say whether an error is one that HTTP's own reader gives, before it is known which operation
+    is asked for: 400, to a head that it may not take (RFC 9112, section 2.2; `head` in the facts of
+    the request), flat. What the operation declares says nothing of it."""
+    received, data = exchange.received, exchange.answer.data
+    if not exchange.purpose.facts.get("head") or received is None or received.status != 400:
+        return False
+    return (
+        isinstance(data, dict)
+        and set(FLAT_KEYS) <= data.keys() <= {*FLAT_KEYS, "id"}
+        and all(isinstance(value, str) for value in data.values())
+    )
+
+
+@once
 def error_events(exchange: Exchange) -> tuple[tuple[int, dict[str, Any]], ...]:
     """Return the events of a stream that are errors, each with its number; those that are flat,
     too."""

@@ -25,7 +25,8 @@ _MANY = 100
 @dataclass(frozen=True)
 class Mutation:
     """A change of a good request. `statuses` are those that its answer may have; a success among
-    them says that a server may also take it. `fault` is what the judge calls it."""
+    them says that a server may also take it. `fault` is what the judge calls it.
+    `head`: HTTP's own reader may refuse it, before it is known which operation is meant."""
 
     kind: str
     change: Callable[[Sent, Source], Sent | None]
@@ -33,6 +34,7 @@ class Mutation:
     fault: str
     meant: Meant = "broken"
     needs: tuple[str, ...] = ()
+    head: bool = False
 
 
 def mutations(
@@ -71,6 +73,7 @@ def _planned(
     scene: Scene, mutation: Mutation, subject: Subject, seed: int, number: int
 ) -> Planned | None:
     source = Seeded(CAMPAIGN, seed, scene.operation.id, mutation.kind, number)
+    facts = {"fault": mutation.fault} if mutation.meant != "valid" else {}
     good = plan(
         scene.operation,
         scene.least,
@@ -82,7 +85,7 @@ def _planned(
         statuses=mutation.statuses,
         tokens=scene.tokens(scene.least),
         needs=(*scene.needs(scene.least), *mutation.needs),
-        facts={"fault": mutation.fault} if mutation.meant != "valid" else {},
+        facts={**facts, "head": True} if mutation.head else facts,
     )
     sent = mutation.change(good.sent, source)
     if sent is None:
@@ -151,13 +154,16 @@ _OF_HEADERS = (
         "media type",
     ),
     Mutation(
-        "two content types", _headed(("Content-Type", "text/plain")), (200, *_MEDIA), "media type"
+        "two content types", _headed(("Content-Type", "text/plain")), (200, *_MEDIA), "media type",
+        head=True,
     ),
     Mutation("content type in capitals", _typed("Application/JSON"), (), "", "valid"),
-    Mutation("long header", _headed(("X-Padding", "x" * 16_000)), (200, 400, 431), "bytes"),
+    Mutation(
+        "long header", _headed(("X-Padding", "x" * 16_000)), (200, 400, 431), "bytes", head=True
+    ),
     Mutation(
         "many headers", _headed(*((f"X-Padding-{n}", "x") for n in range(_MANY))), (200, 400, 431),
-        "bytes",
+        "bytes", head=True,
     ),
     Mutation("unknown header", _headed(("X-Unknown-Of-Wafermock", "1")), (), "", "valid"),
 )  # fmt: skip

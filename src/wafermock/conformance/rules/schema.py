@@ -9,6 +9,7 @@ from wafermock.spec.media_type import essence
 
 from ..bodies import BODYLESS, Fault, bodies, faults, has_no_body, is_called_json, response_of
 from ..decoded import FaultKind
+from ..error_bodies import of_http_itself
 from ..exchange import Exchange
 from ..http1_answer import BEHIND
 from ..rule import Applies, Bench, Breach, Found, RuleBook
@@ -55,7 +56,7 @@ def _violation_rule(
     @BOOK.rule(id, level, requirement, source=source, guards=guards, applies=applies, needs=needs)
     def judge(exchange: Exchange, bench: Bench) -> Iterator[Breach]:
         told = set()
-        for fault in faults(exchange):
+        for fault in () if of_http_itself(exchange) else faults(exchange):
             if picks(fault):
                 breach = _breach(fault)
                 if breach.location not in told:
@@ -213,7 +214,7 @@ _violation_rule(
 def status(exchange: Exchange, bench: Bench) -> Iterator[Found]:
     assert exchange.received is not None
     assert exchange.operation is not None
-    if response_of(exchange) is None:
+    if response_of(exchange) is None and not of_http_itself(exchange):
         declared = ", ".join(exchange.operation.responses) or "none"
         yield Breach(f"one of {declared}", str(exchange.received.status), "status")
 
@@ -239,6 +240,8 @@ def media_type(exchange: Exchange, bench: Bench) -> Iterator[Found]:
     response, came = response_of(exchange), exchange.answer.media_type
     assert response is not None
     assert exchange.received is not None
+    if of_http_itself(exchange):
+        return
     if not any(_matches(came, declared) for declared in response.content):
         # Errors come from proxies in front as well, in any form: the group ERRORS judges those.
         state: State | None = "WARN" if exchange.received.status >= 400 else None
