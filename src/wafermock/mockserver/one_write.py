@@ -12,7 +12,6 @@ from aiohttp.abc import AbstractStreamWriter
 
 from .exchange import Answer
 
-
 # What a connection takes at once whether its other end reads or not, in bytes.
 _AT_ONCE = 64 * 1024
 
