@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from .contract_options import contract_options, fail, load
+from .contract_options import WRONG_USAGE, contract_options, fail, load
 
 # Something is wrong in a script: the exit code of a linter.
 FOUND = 1
@@ -35,15 +35,20 @@ def check(files: tuple[Path, ...], **contract: Any) -> None:
 
     FILES are scripts, or folders of them, together as `wafermock serve --script` takes them. A
     line tells the file, the line, the JSON pointer, what is wrong and what was meant. Ends with 0
-    when nothing is wrong, with 1 when something is.
+    when nothing is wrong, with 1 when something is, with 2 when a file cannot be read.
     """
     from .mockserver.script import problems
+    from .spec.document import UnreadFile
 
     read, wrong = problems(files, load(**contract))
+    unread = [error for error in wrong if isinstance(error, UnreadFile)]
     for error in wrong:
-        click.echo(str(error))
+        if error in unread:
+            click.echo(f"wafermock: {error}", err=True)
+        else:
+            click.echo(str(error))
     if wrong:
-        raise SystemExit(FOUND)
+        raise SystemExit(WRONG_USAGE if unread else FOUND)
     if not read.rules:
         fail("no rules in these files; a folder's scripts end in .yaml, .yml or .json", FOUND)
     count = len(read.rules)

@@ -71,10 +71,15 @@ class Document(Struct, frozen=True, dict=True):
         return DocumentError(message, file=self.path, line=line, pointer=pointer)
 
 
+class UnreadFile(DocumentError):
+    """A file that is not there, or that the system does not let us read."""
+
+
 def read_document(path: Path | str) -> Document:
     """Read a YAML or JSON file whose root is a mapping.
 
-    Raises DocumentError: no such file, not UTF-8, and all that `parse_document` raises.
+    Raises DocumentError: no such file (UnreadFile), not UTF-8, and all that `parse_document`
+    raises.
     """
     path = Path(path)
     try:
@@ -82,7 +87,7 @@ def read_document(path: Path | str) -> Document:
     except UnicodeDecodeError as error:
         raise DocumentError(f"not UTF-8 text (byte {error.start})", file=path) from None
     except OSError as error:
-        raise DocumentError(error.strerror or "cannot be read", file=path) from None
+        raise UnreadFile(error.strerror or "cannot be read", file=path) from None
     return parse_document(text, path)
 
 

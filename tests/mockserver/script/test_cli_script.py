@@ -4,9 +4,13 @@ import json
 from pathlib import Path
 
 import jsonschema_rs
+import pytest
 from click.testing import CliRunner, Result
 
+from wafermock.mockserver.script import Script, rules_of
 from wafermock.script_commands import script
+from wafermock.spec import DocumentError, load_contract
+from wafermock.spec.document import read_document
 
 
 def run(*arguments: str) -> Result:
@@ -59,6 +63,36 @@ def test_check_of_nothing_is_wrong(tmp_path: Path) -> None:
     result = run("check", str(tmp_path))
     assert result.exit_code == 1
     assert "no rules in these files" in result.stderr
-    missing = run("check", str(tmp_path / "missing.yaml"))
-    assert missing.exit_code == 1
-    assert missing.stdout == f"{tmp_path}/missing.yaml: No such file or directory\n"
+
+
+def test_check_of_a_file_that_cannot_be_read_ends_with_2(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("rules: [{nmae: x}]")
+    result = run("check", str(tmp_path / "missing.yaml"), str(bad))
+    assert result.exit_code == 2
+    assert result.stderr == f"wafermock: {tmp_path}/missing.yaml: No such file or directory\n"
+    assert result.stdout.startswith(f"{bad}:1: #/rules/0/nmae: ")
+
+
+def test_all_that_is_wrong_is_told_at_once_or_counted(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(
+        "rules:\n"
+        "  - {nmae: x, reply: {text: a}}\n"  # breaks the schema; the others do not
+        "  - {match: {last: {regex: '('}}, reply: {text: a}}\n"
+        "  - {reply: {template: '{{ nope'}}\n"
+    )
+    shown = run("check", str(bad)).stdout.splitlines()
+    assert [line.split(" ")[0] for line in shown] == [f"{bad}:{n}:" for n in (2, 3, 4)]
+    with pytest.raises(DocumentError) as caught:
+        Script.load(bad)
+    first = str(caught.value)
+    assert first.startswith(f"{bad}:2: #/rules/0/nmae: ")
+    assert first.endswith("(2 more are wrong: `wafermock script check` lists them)")
+    script = tmp_path / "good.yaml"
+    script.write_text("rules: []")
+    loaded = Script.load(script)
+    script.write_text(bad.read_text())
+    assert "(2 more are wrong: " in str(loaded.reload().problem)
+    with pytest.raises(DocumentError, match=r"\(2 more are wrong\)$"):
+        rules_of(read_document(bad), load_contract())

@@ -36,18 +36,25 @@ def read_rules(
 ) -> tuple[list[Rule], list[Path], list[DocumentError]]:
     """Read the rules of a file, the files that they take answers from, and all that is wrong.
 
-    A file that breaks the schema has no rules.
+    A file that breaks the schema has no rules; those of its rules that do not are looked into all
+    the same, so that what is wrong with them is told at once.
     """
     wrong = schema_faults(document)
-    if wrong:
-        return [], [], wrong
+    broken = {fault.pointer[1] for fault in wrong if fault.pointer and len(fault.pointer) > 1}
     found: list[DocumentError] = []
 
     def fault(sentence: str, place: Pointer) -> None:
         found.append(document.error(sentence, place))
 
     reader = _Reader(document, catalogues, fault)
-    rules = [reader.rule(at, value) for at, value in enumerate(document.root["rules"])]
+    listed = document.root.get("rules")
+    rules = [
+        reader.rule(at, value)
+        for at, value in enumerate(listed if isinstance(listed, list) else ())
+        if at not in broken
+    ]
+    if wrong:
+        return [], [], sorted([*wrong, *found], key=lambda error: error.line or 0)
     return rules, reader.files, found
 
 

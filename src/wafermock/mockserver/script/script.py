@@ -50,7 +50,7 @@ class Script(Struct, frozen=True):
         listed = [paths] if isinstance(paths, Path | str) else paths
         script, wrong = _read(tuple(map(Path, listed)), contract or load_contract())
         if wrong:
-            raise wrong[0]
+            raise _first(wrong, "`wafermock script check` lists them")
         return script
 
     def with_rules(self, rules: tuple[Rule, ...], *, instead: bool = False) -> Script:
@@ -79,7 +79,10 @@ class Script(Struct, frozen=True):
         So do in any case those that are `given`. Never raises for what a file says.
         """
         script, wrong = _read(self.paths, self.contract or load_contract(), self.given)
-        return replace(self, stamps=script.stamps, problem=wrong[0]) if wrong else script
+        if not wrong:
+            return script
+        problem = _first(wrong, "`wafermock script check` lists them")
+        return replace(self, stamps=script.stamps, problem=problem)
 
 
 def rules_of(document: Document, contract: Contract) -> tuple[Rule, ...]:
@@ -93,8 +96,19 @@ def rules_of(document: Document, contract: Contract) -> tuple[Rule, ...]:
     rules, _, wrong = read_rules(document, Catalogues(contract))
     wrong += _same_names(rules)
     if wrong:
-        raise wrong[0]
+        raise _first(wrong)
     return tuple(rules)
+
+
+def _first(wrong: Sequence[DocumentError], advice: str = "") -> DocumentError:
+    """Return the first thing that is wrong; it says how many more there are."""
+    first, others = wrong[0], len(wrong) - 1
+    if not others:
+        return first
+    more = f"{others} more {'is' if others == 1 else 'are'} wrong" + (f": {advice}" * bool(advice))
+    return DocumentError(
+        f"{first.message} ({more})", file=first.file, line=first.line, pointer=first.pointer
+    )
 
 
 def problems(
