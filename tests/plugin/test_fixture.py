@@ -107,6 +107,8 @@ def test_it(wafermock):
             '  1. POST /v1/chat/completions gpt-oss-120b "hi" → 200 * by no expectation',
             "    nearest: on(last_user='ho', model='gpt-[*]') (*.py:*)",
             "      last_user: expected the user's text equals 'ho', got 'hi'",
+            "Say with on(...) what such a call gets. Where any answer will do, allow it:",
+            "wafermock.allow_unmatched() in the test, or @*.wafermock(unmatched=False) on it.",
             "*- wafermock calls -*",
             '1. POST /v1/chat/completions gpt-oss-120b "hi" → 200 * by no expectation',
             "FAILED *::test_it - Failed: 1 call fit*",
@@ -320,7 +322,7 @@ def test_the_closest_counts(wafermock):
     [
         ("sed=1", "there is no setting 'sed', did you mean 'seed'?*"),
         ("limits='rpm'", "limits rpm: 'rpm' lacks its number; write it as rpm=5"),
-        ("tokens_per_second='fast'", "tokens_per_second 'fast' is no rate; *"),
+        ("tokens_per_second='fast'", "tokens_per_second: 'fast' is no rate; *"),
         ("script='nowhere.yaml'", "*nowhere.yaml: No such file or directory"),
         ("'rules.yaml'", "keywords are wanted, as script='rules.yaml'"),
     ],

@@ -10,15 +10,25 @@ from .calls import Call, listed
 # So many calls are shown in a message; the section of a failed test has them all.
 SHOWN = 20
 
+_ADVICE = (
+    "Say with on(...) what such a call gets. Where any answer will do, allow it:",
+    "wafermock.allow_unmatched() in the test, or @pytest.mark.wafermock(unmatched=False) on it.",
+)
 
-def unmatched_message(calls: Sequence[Call], places: Mapping[str, str]) -> str:
+
+def unmatched_message(
+    calls: Sequence[Call], places: Mapping[str, str], *, asked_for: bool = False
+) -> str:
     """Say which calls fitted no expectation, and what they lacked for the nearest ones. `places`
-    are those of the rules, by name."""
+    are those of the rules, by name. `asked_for`: the test itself asks for the check; else it says
+    how to allow such calls."""
     count = "1 call fits" if len(calls) == 1 else f"{len(calls)} calls fit"
     lines = [f"{count} no expectation, and got an answer that the test has not asked for:"]
     for call in calls:
         lines.append(f"  {call.line}")
         lines += [f"    {line}" for line in nearest_lines(call, places)]
+    if not asked_for:
+        lines += _ADVICE
     return "\n".join(lines)
 
 

@@ -220,7 +220,7 @@ class Space:
         if unmatched := self.unmatched:
             from .report import unmatched_message
 
-            raise AssertionError(unmatched_message(unmatched, self._places))
+            raise AssertionError(unmatched_message(unmatched, self._places, asked_for=True))
 
     def assert_all_used(self) -> None:
         """Fail if an expectation has answered nothing."""
@@ -248,8 +248,10 @@ class Space:
             if expectation.is_unfinished:
                 where = f"{expectation.name} ({expectation.place})"
                 raise AssertionError(f"{where} does not say what is answered, as .replies() does")
-        if self.settings.unmatched:
-            self.assert_no_unmatched()
+        if self.settings.unmatched and (unmatched := self.unmatched):
+            from .report import unmatched_message
+
+            raise AssertionError(unmatched_message(unmatched, self._places))
 
     @property
     def report(self) -> str:
