@@ -1,6 +1,8 @@
 """`wafermock serve` with documents that cannot be used: one line, exit code 2, no traceback."""
 
+import errno
 import json
+import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -143,8 +145,14 @@ def test_a_port_that_is_taken() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         message = refused("--port", port)
-    assert message.startswith(f"cannot listen on 127.0.0.1:{port}: ")
-    assert "--port 0 picks a free port" in message
+    why = f"{os.strerror(errno.EADDRINUSE)}; --port 0 picks a free port"
+    assert message == f"cannot listen on 127.0.0.1:{port}: {why}"
+
+
+@pytest.mark.parametrize("option", ["--watch", "--strict-script"])
+def test_options_of_a_script_that_is_not_there(option: str) -> None:
+    expected = f"{option} is about a script and there is none; give --script too"
+    assert refused(option) == expected
 
 
 def test_wrong_usage() -> None:

@@ -195,6 +195,10 @@ def _before(out: Path, order: Order) -> Run:
     """Return the run that is to be gone on with."""
     from .conformance.parts import resumable
 
+    if not out.exists():
+        fail(
+            f"--resume: there is no run in {out} yet: run without --resume first, or name its --out"
+        )
     before = read_run(out)
     if why := resumable(before, order) or _otherwise(before, order):
         fail(f"--resume: the run in {out} cannot be gone on with: {why}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from importlib import import_module
@@ -13,7 +12,7 @@ import click
 
 from . import __version__
 from .collector import nothing_collected
-from .contract_options import CONTRACT_OPTIONS, contract_options, fail, load
+from .contract_options import CONTRACT_OPTIONS, cannot_listen, contract_options, fail, load
 
 if TYPE_CHECKING:
     from .mockserver.script import ScriptState
@@ -131,11 +130,8 @@ def serve(host: str, port: int, watch: bool, control: str, **options: Any) -> No
         if control != "off":
             levers = serving.control(made, anywhere=control == "anywhere")
         asyncio.run(serve(made, host, port, _announce, levers))
-    except OSError as error:
-        advice = "; --port 0 picks a free port" if error.errno == errno.EADDRINUSE else ""
-        fail(f"cannot listen on {host}:{port}: {error.strerror or error}{advice}")
-    except UnicodeError:  # what no host can be called
-        fail(f"cannot listen on {host}:{port}: this is no host name")
+    except (OSError, UnicodeError) as error:
+        fail(cannot_listen(host, port, error))
     _tell_unused(made.mock.script)
 
 

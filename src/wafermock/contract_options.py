@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -22,6 +24,20 @@ def fail(message: str, code: int = WRONG_USAGE) -> NoReturn:
     """End with one line on standard error."""
     click.echo(f"wafermock: {message}", err=True)
     sys.exit(code)
+
+
+def cannot_listen(host: str, port: int, error: OSError | UnicodeError) -> str:
+    """Say why nobody can listen at an address, and what to do."""
+    if isinstance(error, UnicodeError):  # what no host can be called
+        why = "this is no host name"
+    elif error.errno and error.errno > 0:
+        # The system's words alone: asyncio puts the address before them once more.
+        why = os.strerror(error.errno)
+    else:
+        why = error.strerror or str(error)
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        why += "; --port 0 picks a free port"
+    return f"cannot listen on {host}:{port}: {why}"
 
 
 def profile_option(command: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .contract_options import fail
+from .contract_options import cannot_listen, fail
 
 if TYPE_CHECKING:
     import re
@@ -87,8 +87,8 @@ def record(
     proxy = RecordingProxy(address, recorder, host, port, answers=answers, timeout=timeout)
     try:
         asyncio.run(serve(proxy, _announce))
-    except OSError as error:
-        fail(f"cannot listen on {host}:{port}: {error.strerror}; --port 0 picks a free port")
+    except (OSError, UnicodeError) as error:
+        fail(cannot_listen(host, port, error))
     finally:
         recorder.close()
     if recorder.lost:

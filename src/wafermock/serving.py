@@ -45,6 +45,9 @@ def service(
 ) -> Service:
     """Make a service. Raises ValueError with a sentence that names the option at fault, and
     DocumentError for a script that cannot be used."""
+    for option, given in (("--watch", watch), ("--strict-script", strict_script)):
+        if given and not script:
+            raise ValueError(f"{option} is about a script and there is none; give --script too")
     pace = read_pace(ttft, tokens_per_second, jitter, model_speed)
     settings = Settings(seed, validate, models, api_key, max_body, cache, pace, strict_script)
     time = Clock(clock)

@@ -114,7 +114,7 @@ def test_a_finding_that_is_gone(url: str, serve: Callable[..., Any], wafermock: 
         (("http://h", "--report", "pdf=x"), "the formats are html"),
         (("http://h", "--time", "soon"), "--time"),
         (("http://h", "--expect", "nowhere.yaml"), "No such file"),
-        (("http://h", "--resume"), "No such file"),
+        (("http://h", "--resume"), "run without --resume first"),
         (("http://h", "--profile", "nope"), "there are documented and observed"),
         (("http://h", "--spec", "nope.yaml"), "nope.yaml"),
         (("http://h", "--out", "nowhere/run.json"), "--out"),

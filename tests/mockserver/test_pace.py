@@ -196,17 +196,20 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("options", "sentence"),
         [
-            ({"ttft": "fast"}, "--ttft 'fast' is not a duration; write it as 200ms"),
-            ({"ttft": "-1s"}, "--ttft '-1s' is not a duration"),
-            ({"tokens_per_second": "0"}, "--tokens-per-second '0' is no rate; write a number from"),
+            ({"ttft": "fast"}, "--ttft: 'fast' is not a duration; write it as 200ms"),
+            ({"ttft": "-1s"}, "--ttft: '-1s' is not a duration"),
+            (
+                {"tokens_per_second": "0"},
+                "--tokens-per-second: '0' is no rate; write a number from",
+            ),
             ({"tokens_per_second": "2e3"}, "'2e3' is no rate"),
             ({"tokens_per_second": "-5"}, "'-5' is no rate"),
             ({"tokens_per_second": "9" * 400}, "is no rate"),
             ({"tokens_per_second": ""}, "'' is no rate"),
             ({"ttft": "1", "jitter": "10"}, "from 0% to 100%, as 10% or 0.1; did you mean 10%?"),
-            ({"ttft": "1", "jitter": "101%"}, "--jitter '101%' is not from 0% to 100%"),
-            ({"ttft": "1", "jitter": "ten"}, "--jitter 'ten' is not from"),
-            ({"ttft": "1", "jitter": "-1%"}, "--jitter '-1%' is not from"),
+            ({"ttft": "1", "jitter": "101%"}, "--jitter: '101%' is not from 0% to 100%"),
+            ({"ttft": "1", "jitter": "ten"}, "--jitter: 'ten' is not from"),
+            ({"ttft": "1", "jitter": "-1%"}, "--jitter: '-1%' is not from"),
             ({"jitter": "10%"}, "--jitter varies a pace and there is none; give --ttft"),
         ],
     )

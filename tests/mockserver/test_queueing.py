@@ -82,7 +82,7 @@ def test_what_is_no_time_is_refused(seconds: Any) -> None:
 
 def test_the_option_is_a_duration() -> None:
     assert parse_queue_time("300ms") == 0.3
-    with pytest.raises(ValueError, match="--queue-time '5 days': there is no unit 'days'"):
+    with pytest.raises(ValueError, match="--queue-time: '5 days': there is no unit 'days'"):
         parse_queue_time("5 days")
 
 

@@ -157,7 +157,7 @@ def _parse_ttft(text: str) -> float:
     try:
         return parse_duration(text)
     except ValueError as error:
-        raise ValueError(f"--ttft {error}") from None
+        raise ValueError(f"--ttft: {error}") from None
 
 
 def _parse_rate(text: str) -> float:
@@ -165,7 +165,7 @@ def _parse_rate(text: str) -> float:
     rate = float(number) if _NUMBER.fullmatch(number) else 0.0
     if not _SLOWEST <= rate <= _FASTEST:
         raise ValueError(
-            f"--tokens-per-second {text!r} is no rate; "
+            f"--tokens-per-second: {text!r} is no rate; "
             f"write a number from {_SLOWEST:g} to {_FASTEST:.0f}, as 2000"
         )
     return rate
@@ -178,5 +178,5 @@ def _parse_jitter(text: str) -> float:
         jitter /= 100
     if not 0 <= jitter <= 1:
         meant = f"; did you mean {number}%?" if not percent and 1 < jitter <= 100 else ""
-        raise ValueError(f"--jitter {text!r} is not from 0% to 100%, as 10% or 0.1{meant}")
+        raise ValueError(f"--jitter: {text!r} is not from 0% to 100%, as 10% or 0.1{meant}")
     return jitter

@@ -74,4 +74,4 @@ def parse_queue_time(text: str) -> float:
     try:
         return parse_duration(text)
     except ValueError as error:
-        raise ValueError(f"--queue-time {error}") from None
+        raise ValueError(f"--queue-time: {error}") from None

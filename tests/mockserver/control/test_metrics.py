@@ -98,4 +98,4 @@ def test_without_the_package_it_says_what_to_type(
     monkeypatch.setattr(builtins, "__import__", without)
     answer = bench.ask("GET", "/metrics")
     assert answer.status == 501
-    assert b"pip install" in answer.body
+    assert b"pip install 'wafermock[metrics]'" in answer.body

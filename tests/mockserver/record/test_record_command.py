@@ -1,5 +1,6 @@
 """The command, as a process: it says what it does, and is killed."""
 
+import errno
 import json
 import os
 import signal
@@ -185,4 +186,5 @@ def test_a_port_that_is_taken(server: str, tmp_path: Path) -> None:
         record, ["--upstream", NOBODY, "--out", str(tmp_path / "x.yaml"), "--port", port]
     )
     assert result.exit_code == 2
-    assert "--port 0 picks a free port" in result.output
+    why = f"{os.strerror(errno.EADDRINUSE)}; --port 0 picks a free port"
+    assert result.output == f"wafermock: cannot listen on 127.0.0.1:{port}: {why}\n"

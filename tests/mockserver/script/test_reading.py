@@ -141,10 +141,13 @@ AT = "script.yaml:2: #/rules/0"
         (reply("{text: a, status: 201}"), f"{AT}/reply/status: `status` goes with `body`, `file`"),
         (reply("{body: a, status: 99}"), f"{AT}/reply/status: a number of at least 200 is wanted"),
         (reply("{body: a, pace: {ttft: 1s}}"), f"{AT}/reply/pace: `pace` is for words"),
-        (reply("{text: a, pace: {ttft: 1sek}}"), f"{AT}/reply/pace: ttft '1sek': there is no unit"),
+        (
+            reply("{text: a, pace: {ttft: 1sek}}"),
+            f"{AT}/reply/pace: ttft: '1sek': there is no unit",
+        ),
         (
             reply("{text: a, pace: {tokens_per_second: -1}}"),
-            f"{AT}/reply/pace: tokens_per_second '-1'",
+            f"{AT}/reply/pace: tokens_per_second: '-1'",
         ),
         (reply("{text: a, pace: {jitter: 10%}}"), f"{AT}/reply/pace: jitter varies a pace"),
         (
