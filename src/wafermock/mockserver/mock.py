@@ -184,7 +184,11 @@ class Mock:
                     method=request.method,
                     allowed=allowed,
                 )
-            raise Refusal("path_not_found", path=request.path)
+            from .stray_path import hint
+
+            told = hint(self.contract, request.path)
+            headers = {"x-wafermock-hint": in_header([told])} if told else {}
+            raise Refusal("path_not_found", headers=headers, path=request.path)
         return route
 
     def _answer(self, asked: _Asked) -> Answer:
