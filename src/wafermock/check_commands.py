@@ -106,7 +106,8 @@ def check(url: str, **options: Any) -> None:
     if known is not None:
         run, notes = _apply(run, known)
     _write(run, out, files)
-    _tell(run, notes, quiet)
+    pages = [str(file) for name, file in files if name == "html"]
+    _tell(run, notes, quiet, str(out), *pages[:1])
     sys.exit(summary.exit_code(run))
 
 
@@ -296,16 +297,17 @@ def _write(run: Run, out: Path, files: list[tuple[str, Path]]) -> None:
     try:
         out.write_bytes(result_file.write(run))
         for name, path in files:
-            path.write_text(rendered(run, name), "utf-8", newline="\n")
+            path.write_text(rendered(run, name, out), "utf-8", newline="\n")
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}")
 
 
-def _tell(run: Run, notes: tuple[str, ...], quiet: bool) -> None:
+def _tell(run: Run, notes: tuple[str, ...], quiet: bool, result: str, page: str = "") -> None:
     from .reports import text
 
     width, color = text.look(sys.stdout, os.environ)
-    click.echo(text.render(run, width=width, color=color, quiet=quiet), nl=False, color=color)
+    shown = text.render(run, width, color, quiet, result=result, page=page)
+    click.echo(shown, nl=False, color=color)
     for note in notes:
         click.echo(note)
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -38,7 +38,6 @@ def report() -> None:
 
     A first argument that is no command below is a result file, and shown.
     """
-    needs("rich")
 
 
 _FILE = click.Path(path_type=Path, allow_dash=True)
@@ -84,71 +83,76 @@ def show(
     if baseline is not None:
         run = _known(run, baseline)
     places = _places(document) if document is not None else None
-    _write(_RENDERERS[form](run, places, quiet, out), out)
+    if form == "text":
+        _write(_text(run, file, quiet, out), out)
+    else:
+        _write(_RENDERERS[form](run, places), out)
     if form == "github":
         _job_summary(run)
     if exit_code:
         raise SystemExit(summary.exit_code(run))
 
 
-def _html(run: Run, *_: Any) -> str:
+def _html(run: Run, _: Places | None = None) -> str:
     from .reports.html import render
 
     return render(run)
 
 
-def _markdown(run: Run, *_: Any) -> str:
+def _markdown(run: Run, _: Places | None = None) -> str:
     from .reports.markdown import render
 
     return render(run)
 
 
-def _junit(run: Run, *_: Any) -> str:
+def _junit(run: Run, _: Places | None = None) -> str:
     from .reports.junit import render
 
     return render(run)
 
 
-def _sarif(run: Run, places: Places | None, *_: Any) -> str:
+def _sarif(run: Run, places: Places | None = None) -> str:
     from .reports.sarif import render
 
     return render(run, places)
 
 
-def _text(run: Run, places: Places | None, quiet: bool, out: Path | None) -> str:
-    from .reports.text import look, render
-
-    width, color = look(sys.stdout, os.environ) if out is None else (100, False)
-    return render(run, width, color, quiet)
-
-
-def _badge(run: Run, *_: Any) -> str:
+def _badge(run: Run, _: Places | None = None) -> str:
     from .reports.badge import render
 
     return render(run)
 
 
-def _github(run: Run, places: Places | None, *_: Any) -> str:
+def _github(run: Run, places: Places | None = None) -> str:
     from .reports.github import render
 
     return render(run, places)
 
 
 # Each imports what it needs when it is asked for.
-_RENDERERS: dict[str, Callable[[Run, Places | None, bool, Path | None], str]] = {
+_RENDERERS: dict[str, Callable[[Run, Places | None], str]] = {
     "html": _html,
     "markdown": _markdown,
     "junit": _junit,
     "sarif": _sarif,
-    "text": _text,
     "badge": _badge,
     "github": _github,
 }
 
 
-def rendered(run: Run, form: str) -> str:
-    """Return a run in a format, as a file is to hold it."""
-    return _RENDERERS[form](run, None, False, Path(form))
+def rendered(run: Run, form: str, file: Path) -> str:
+    """Return a run in a format, as a file is to hold it; `file` is its result file."""
+    return _text(run, file, False, Path(form)) if form == "text" else _RENDERERS[form](run, None)
+
+
+def _text(run: Run, file: Path, quiet: bool, out: Path | None) -> str:
+    from .reports.text import look, render
+
+    if quiet:
+        return render(run, quiet=True)
+    needs("rich")
+    width, color = look(sys.stdout, os.environ) if out is None else (100, False)
+    return render(run, width, color, result="" if str(file) == "-" else str(file))
 
 
 @report.command()
@@ -179,12 +183,21 @@ def compare(files: tuple[Path, ...], form: str, out: Path | None, exit_code: boo
 
 def _named(files: tuple[Path, ...]) -> list[tuple[str, Path]]:
     """Files by the shortest names that tell them apart."""
-    names = [file.stem for file in files]
+    names = [_stem(file) for file in files]
     if len(set(names)) < len(names):
-        names = [str(file) for file in files]
+        names = [_called(file) for file in files]
     if len(set(names)) < len(names):
         names = [f"{name} ({number})" for number, name in enumerate(names, start=1)]
     return list(zip(names, files, strict=True))
+
+
+def _stem(file: Path) -> str:
+    return _called(file) if str(file) == "-" else file.stem
+
+
+def _called(file: Path) -> str:
+    """What people call a file that is read."""
+    return "standard input" if str(file) == "-" else str(file)
 
 
 @report.command()
@@ -217,7 +230,7 @@ def _run(file: Path) -> Run:
     from .reports.result_file import ResultFileError, read
 
     try:
-        return read(_read(file), str(file))
+        return read(_read(file), _called(file))
     except ResultFileError as error:
         fail(str(error))
 
@@ -227,7 +240,7 @@ def _known(run: Run, file: Path) -> Run:
     from .reports.baseline import BaselineError, apply, read
 
     try:
-        known, notes = apply(run, read(_read(file), str(file)), datetime.now(UTC).date())
+        known, notes = apply(run, read(_read(file), _called(file)), datetime.now(UTC).date())
     except BaselineError as error:
         fail(str(error))
     for note in notes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 # Something was found: the exit code of a linter.
 FOUND = 1
+
+_BUILT_IN = f"{Path(__file__).parent / 'spec'}{os.sep}"
 
 
 @click.group()
@@ -57,7 +60,8 @@ def _as_json(finding: Finding) -> dict[str, Any]:
 
 def _as_text(name: str, findings: list[Finding]) -> str:
     counted = {0: "nothing found", 1: "1 finding"}.get(len(findings), f"{len(findings)} findings")
-    return "\n".join([f"{name}: {counted}", *map(str, findings)])
+    # The title has the whole path of a built-in document; its lines need no more than its place.
+    return "\n".join([f"{name}: {counted}", *(str(f).removeprefix(_BUILT_IN) for f in findings)])
 
 
 @spec.command()

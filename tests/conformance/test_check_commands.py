@@ -99,8 +99,13 @@ def test_findings_are_known_replayed_and_known_again(
 
 def test_a_finding_that_is_gone(url: str, serve: Callable[..., Any], wafermock: Any) -> None:
     mock = serve("--models", "strict", "--api-key", KEY, "--defect", "usage_sum")
-    wafermock("check", mock.url, "--api-key-env", "KEY", "-q")
-    again = wafermock("replay", "wafermock-run.json", "--url", url, "--api-key-env", "KEY")
+    done = wafermock(
+        "check", mock.url, "--api-key-env", "KEY", "--report", "html=seen.html", "--out", "r.json"
+    )
+    assert "wafermock replay r.json --finding F" in done.stdout
+    assert "in a browser: seen.html" in done.stdout
+    assert "RUN.json" not in done.stdout
+    again = wafermock("replay", "r.json", "--url", url, "--api-key-env", "KEY")
     assert (again.returncode, "still" in again.stdout) == (0, False)
 
 

@@ -1,6 +1,7 @@
 """`wafermock report`: what people type."""
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -63,8 +64,32 @@ def test_text_is_what_is_shown_unasked(call: Callable[..., Result]) -> None:
 
 
 def test_standard_input(call: Callable[..., Result]) -> None:
-    shown = call("-", "-q", input=Path("rich.json").read_bytes())
+    rich = Path("rich.json").read_bytes()
+    shown = call("-", "-q", input=rich)
     assert shown.output == call("rich.json", "-q").output
+    assert "wafermock replay RUN.json --finding" in call("-", input=rich).output
+    assert "wafermock replay rich.json --finding" in call("rich.json").output
+    compared = call("compare", "-", "clean.json", input=rich)
+    assert "## `clean` beside `standard input`" in compared.output
+    wrong = call("-", input=b"{")
+    assert wrong.stderr.startswith("wafermock: standard input: ")
+
+
+def test_only_what_is_shown_needs_its_package(
+    call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wafermock.extra.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "rich", None)  # an import of it fails
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    refused = call("rich.json")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "this command needs rich: pip install 'wafermock[conformance]'" in refused.stderr
+    assert call("rich.json", "--quiet").exit_code == 0
+    for form in FORMATS:
+        assert call("rich.json", "--format", form).exit_code == 2 * (form == "text")
+    assert call("compare", "rich.json", "clean.json").exit_code == 0
+    assert call("baseline", "rich.json").exit_code == 0
+    assert call("schema").exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,13 @@ def test_what_to_do_next() -> None:
     assert next(summary.next_steps(gone)).startswith("It answered no more after 1,204 requests")
     (unreachable,) = summary.next_steps(replace(gone, cost=Cost()))
     assert unreachable.startswith("Start the server")
+    told = "\n".join(summary.next_steps(rich_run(), "my runs/a.json"))
+    assert "wafermock replay 'my runs/a.json' --finding F-" in told
+    assert "wafermock report 'my runs/a.json' --format html --out run.html" in told
+    assert "wafermock report baseline 'my runs/a.json' --out" in told
+    told = "\n".join(summary.next_steps(rich_run(), "a.json", "a.html"))
+    assert "Show all of it in a browser: a.html" in told
+    assert "run.html" not in told
     (clean,) = summary.next_steps(clean_run())
     assert "compare" in clean
     assert "larger budget" in "".join(summary.next_steps(replace(clean_run(), ended_by="budget")))

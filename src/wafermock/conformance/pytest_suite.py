@@ -156,14 +156,15 @@ class Suite:
         if not self.runs or hasattr(self.config, "workeroutput"):
             return
         run = join(self.runs)
-        if file := self.config.getoption("--run-file"):
+        file = self.config.getoption("--run-file") or ""
+        if file:
             try:
                 Path(file).write_bytes(result_file.write(run))
             except OSError as error:
                 terminalreporter.write_line(f"--run-file {file}: {error.strerror}", red=True)
         terminalreporter.section("conformance")
         width, color = text.look(sys.stdout, os.environ)
-        terminalreporter.write(text.render(run, width=width, color=color))
+        terminalreporter.write(text.render(run, width, color, result=file))
 
 
 class _Watcher:

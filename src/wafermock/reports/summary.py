@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from shlex import quote
 
 from .run import STATES, Exercised, Finding, Rule, Run, State, Verdict
 
@@ -134,8 +135,13 @@ def headline(run: Run) -> str:
     return f"{verdict(run)}: {who}: {kept} of {decided} rules kept, {sizes(run)}, {cost}"
 
 
-def next_steps(run: Run) -> Iterator[str]:
-    """Yield what to do now, in the order in which it is best done."""
+def next_steps(run: Run, result: str = "", page: str = "") -> Iterator[str]:
+    """Yield what to do now, in the order in which it is best done.
+
+    `result` is the run's result file, `page` its report in HTML, where they are known: commands
+    are then written as they can be typed.
+    """
+    file = quote(result) if result else "RUN.json"
     if run.ended_by == "unreachable":
         if not run.cost.requests:
             yield "Start the server, or mend the URL: nobody answered."
@@ -147,10 +153,11 @@ def next_steps(run: Run) -> Iterator[str]:
         told = f"Begin with {worst.rule.id}"
         if worst.findings:
             id = worst.findings[0].id
-            told += f", finding {id}: wafermock replay RUN.json --finding {id}"
+            told += f", finding {id}: wafermock replay {file} --finding {id}"
         yield told
-        yield "Show all of it in a browser: wafermock report RUN.json --format html --out run.html"
-        yield "Accept what has to stay: wafermock report baseline RUN.json --out baseline.yaml"
+        html = f"wafermock report {file} --format html --out run.html"
+        yield f"Show all of it in a browser: {page or html}"
+        yield f"Accept what has to stay: wafermock report baseline {file} --out baseline.yaml"
     if run.ended_by == "interrupted":
         yield f"Go on with it, by the same command with --resume: {ENDINGS[run.ended_by]}."
     if run.ended_by == "budget":

@@ -47,8 +47,19 @@ def look(stream: TextIO, environ: Mapping[str, str]) -> tuple[int, bool]:
     return max(Console(file=stream, _environ=environ).width, NARROWEST), color
 
 
-def render(run: Run, width: int = 80, color: bool = False, quiet: bool = False) -> str:
-    """Write a summary of a run, `width` columns wide; `quiet`: one line."""
+def render(
+    run: Run,
+    width: int = 80,
+    color: bool = False,
+    quiet: bool = False,
+    *,
+    result: str = "",
+    page: str = "",
+) -> str:
+    """Write a summary of a run, `width` columns wide; `quiet`: one line.
+
+    `result` is the run's result file, `page` its report in HTML, if they are written already.
+    """
     if quiet:
         return line(summary.headline(run), 2000) + "\n"
     from rich.console import Console
@@ -65,7 +76,7 @@ def render(run: Run, width: int = 80, color: bool = False, quiet: bool = False) 
         legacy_windows=False,
         _environ={},
     )
-    _Page(console, run).write()
+    _Page(console, run, tuple(summary.next_steps(run, result, page))).write()
     # Rich pads lines to the width where it indents; nobody wants to copy that.
     return "".join(f"{row.rstrip()}\n" for row in written.getvalue().split("\n")[:-1])
 
@@ -73,9 +84,10 @@ def render(run: Run, width: int = 80, color: bool = False, quiet: bool = False) 
 class _Page:
     """Writes the sections of a summary to a console."""
 
-    def __init__(self, console: Console, run: Run) -> None:
+    def __init__(self, console: Console, run: Run, steps: tuple[str, ...]) -> None:
         self.console = console
         self.run = run
+        self.steps = steps
 
     def write(self) -> None:
         self._head()
@@ -192,10 +204,9 @@ class _Page:
             self._say(f"{line(summary.quantity(name))}: {shown} ({samples})", indent=2)
 
     def _next(self) -> None:
-        steps = list(summary.next_steps(self.run))
-        if steps:
+        if self.steps:
             self._title("What to do next")
-        for number, step in enumerate(steps, start=1):
+        for number, step in enumerate(self.steps, start=1):
             self._say(f"{number}. {line(step)}", indent=2)
 
     def _title(self, text: str) -> None:
