@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -95,6 +96,20 @@ def test_findings_are_known_replayed_and_known_again(
     wafermock("report", "baseline", "wafermock-run.json", "-o", "known.yaml", "--reason", "known")
     done = wafermock("check", mock.url, *arguments, "--expect", "known.yaml", "-q")
     assert (done.returncode, "known" in done.stdout) == (0, True)
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_the_last_line_of_the_progress_has_the_numbers_of_the_report(
+    serve: Callable[..., Any], wafermock: Any, processes: str
+) -> None:
+    mock = serve("--api-key", KEY, "--defect", "missing_key")
+    done = wafermock("check", mock.url, "--api-key-env", "KEY", "-n", processes)
+    last = done.stderr.splitlines()[-1]
+    kept, judged, found = re.findall(r"\d+", done.stdout.splitlines()[2])
+    requests, tokens = re.findall(r"([\d,]+) (?:request|token)", done.stdout.splitlines()[3])
+    assert kept != judged
+    expected = f"{requests} requests, {tokens} tokens, {judged} of 215 rules judged, {found} find"
+    assert last.startswith(expected)
 
 
 def test_a_finding_that_is_gone(url: str, serve: Callable[..., Any], wafermock: Any) -> None:

@@ -20,8 +20,9 @@ def run_through(shown: Progress, findings: int = 2) -> None:
         shown.advance(30, 900)
         shown.decided("A", "FAIL")
         for number in range(findings):
-            shown.finding(f"RULE-{number}", "FAIL", "it\x1b[31m came\nlate")
-            shown.finding(f"RULE-{number}", "FAIL", "again")
+            shown.finding(f"RULE-{number}", "FAIL", "it\x1b[31m came\nlate", "#/a whole")
+            shown.finding(f"RULE-{number}", "FAIL", "again", "#/a streamed")
+            shown.finding(f"RULE-{number}", "FAIL", "so told another process", "#/a whole")
         shown.note("told to wait 3 s")
         shown.note("told to wait 3 s")
         shown.phase("generated requests", None)
@@ -41,7 +42,7 @@ def test_plain_lines() -> None:
         "note: told to wait 3 s\n"
         "generated requests; so far 30 of 100 requests, 900 of 5,000 tokens, "
         "1 of 103 rules judged, 4 findings\n"
-        "50 of 100 requests, 1,200 of 5,000 tokens, 1 of 103 rules judged, 4 findings\n"
+        "1,204 requests, 188,402 tokens, 91 of 103 rules judged, 10 findings\n"
     )
 
 

@@ -23,7 +23,7 @@ class Progress(Protocol):
 
     def decided(self, rule: str, state: str) -> None: ...
 
-    def finding(self, rule: str, state: str, text: str) -> None: ...
+    def finding(self, rule: str, state: str, text: str, place: str) -> None: ...
 
     def note(self, text: str) -> None: ...
 
@@ -65,7 +65,8 @@ class Notebook:
             if shown.key not in self._known:
                 self._known.add(shown.key)
                 told = ": ".join(filter(None, (shown.breach.where, shown.breach.actual)))
-                self._progress.finding(shown.rule, shown.state, self._masking.text(told))
+                place = f"{shown.location} {shown.kind}"
+                self._progress.finding(shown.rule, shown.state, self._masking.text(told), place)
 
     def waiting(self, seconds: float) -> None:
         """Tell that the server asks to wait."""
@@ -75,7 +76,8 @@ class Notebook:
     def decide(self, tally: Tally) -> None:
         """Tell which rules have been decided since the last time."""
         for rule, count in tally.counts.items() if self._progress else ():
-            if rule not in self._decided:
+            # (A rule that was only told what the server cannot do is not judged.)
+            if rule not in self._decided and (count.kept or count.broken):
                 self._decided.add(rule)
                 assert self._progress
                 self._progress.decided(rule, count.worst)

@@ -271,8 +271,8 @@ class _Telling:
     def decided(self, rule: str, state: str) -> None:
         self._tell("decided", rule, state)
 
-    def finding(self, rule: str, state: str, text: str) -> None:
-        self._tell("finding", rule, state, text)
+    def finding(self, rule: str, state: str, text: str, place: str) -> None:
+        self._tell("finding", rule, state, text, place)
 
     def note(self, text: str) -> None:
         self._tell("note", text)

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
 from .run import Budget, Run
-from .summary import count
+from .summary import count, score
 from .visible import line
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Progress:
         self.tokens = 0
         self.rules = 0
         self.states: dict[str, str] = {}
-        self.findings = 0
+        self._found: set[tuple[str, str]] = set()
         self._told: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -88,9 +88,10 @@ class Progress:
         self.states[rule] = state
         self._show(0)
 
-    def finding(self, rule: str, state: str, text: str) -> None:
-        """Something new was found. The first of a rule is told."""
-        self.findings += 1
+    def finding(self, rule: str, state: str, text: str, place: str) -> None:
+        """Something new was found. The first of a rule is told. `place` is what tells it from
+        other findings of the rule: processes that share a run may find the same."""
+        self._found.add((rule, place))
         self._show(0)
         self._once(f"{state} {line(rule)}", f": {line(text, 160)}")
 
@@ -113,7 +114,7 @@ class Progress:
             _of(self.requests, budget.requests, "request"),
             _of(self.tokens, budget.tokens, "token"),
             f"{len(self.states)} of {self.rules} rules judged",
-            count(self.findings, "finding"),
+            count(len(self._found), "finding"),
         ]
         return ", ".join(told)
 
@@ -141,7 +142,15 @@ class Lines(Progress):
         self._stream = stream
 
     def end(self, run: Run) -> None:
-        self._say(self.counts)
+        # What the run came to, in the numbers of its report: of a run that was gone on with, and
+        # of parts that were joined, not all has passed here.
+        told = [
+            count(run.cost.requests, "request"),
+            count(run.cost.tokens, "token"),
+            f"{score(run)[1]} of {count(len(run.rules), 'rule')} judged",
+            count(len(run.findings), "finding"),
+        ]
+        self._say(", ".join(told))
         super().end(run)
 
     def _phase(self, total: int | None) -> None:
