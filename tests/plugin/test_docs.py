@@ -1,16 +1,19 @@
 """`docs/plugin.md` is true: its code runs, and its table has every criterion."""
 
+import inspect
 import json
 import re
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from wafermock import Space
-from wafermock.mockserver.embedded.asking import CRITERIA
+from wafermock.mockserver.embedded.asking import CRITERIA, public_names
+from wafermock.mockserver.embedded.calls import Call
+from wafermock.mockserver.embedded.request import CalledTool, ClientRequest, Message, Tool
 
 PAGE = Path(__file__).parents[2] / "docs" / "plugin.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -94,9 +97,40 @@ def test_the_first_example_is_the_one_that_the_downstream_project_runs() -> None
 
 
 def test_every_criterion_is_in_the_table() -> None:
-    rows = re.findall(r"^\| (`.*?) \|", TEXT, re.MULTILINE)
-    listed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
-    assert sorted(listed) == sorted(CRITERIA)
+    assert sorted(rows("criterion")) == sorted(CRITERIA)
+
+
+def test_everything_that_a_request_and_a_call_have_is_in_the_tables() -> None:
+    request, call = rows("of a request"), rows("of a call, too")
+    assert sorted(request) == public_names(ClientRequest)
+    own = sorted({*public_names(Call), "number"} - {*request})  # number is set by its space
+    assert sorted(call) == own
+
+
+def test_every_attribute_of_a_call_is_there(mock: Space) -> None:
+    mock.on(last_user="hi").replies("Hello.")
+    ask(mock.url, "hi")
+    types = {"str": str, "int": int, "bool": bool, "bytes": bytes, "float": float, "tuple": tuple}
+    types["mapping"] = Mapping  # type: ignore[type-abstract]
+    for name, kind in {**rows("of a request"), **rows("of a call, too")}.items():
+        value = getattr(mock.calls[0], name)
+        known = types.get(kind.partition(" ")[0].strip("`"))
+        nothing = value is None and name in ("failure",)
+        assert nothing or known is None or isinstance(value, known), (name, value)
+
+
+@pytest.mark.parametrize("part", [Message, Tool, CalledTool])
+def test_every_field_of_a_part_is_in_the_table(part: type[Any]) -> None:
+    told = rows("part")[part.__name__]
+    assert re.findall(r"`(\w+)`", told) == list(inspect.signature(part).parameters)
+
+
+def rows(head: str) -> dict[str, str]:
+    """Return the second cells of the table with that head, by the names in the first ones."""
+    _, _, below = TEXT.partition(f"\n| {head} |")
+    table = below.partition("\n\n")[0].splitlines()[2:]
+    cells = [re.split(r" \| ", row.strip("| ")) for row in table]
+    return {name: cell[1] for cell in cells for name in re.findall(r"`(\w+)`", cell[0])}
 
 
 def test_links_lead_somewhere() -> None:
