@@ -41,6 +41,7 @@ def wafermock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     """`wafermock(*arguments)` runs the command in a folder of its own, in this process."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KEY", KEY)
+    monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it, and lines would fold
 
     def run(*arguments: str) -> Done:
         result = CliRunner().invoke(main, list(arguments))
