@@ -7,9 +7,10 @@ whose words are known. Here its fields are written once, and kept with the answe
 from functools import lru_cache
 from http import HTTPStatus
 
-from aiohttp import HttpVersion11, hdrs, web
+from aiohttp import HttpVersion11, hdrs
 from aiohttp.abc import AbstractStreamWriter
 
+from . import web
 from .exchange import Answer
 
 # What a connection takes at once whether its other end reads or not, in bytes.

@@ -9,9 +9,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from aiohttp import HttpVersion11, hdrs, web
-from aiohttp.web_protocol import RequestHandler
+from aiohttp import HttpVersion11, hdrs
 
+from . import web
 from .clock import Clock, Stopwatch
 from .draws import Draws
 from .exchange import Answer, Request
@@ -31,7 +31,7 @@ SERVER = "wafermock"
 Response = TypeVar("Response", bound=web.StreamResponse)
 
 
-class _Connection(RequestHandler):
+class _Connection(web.RequestHandler):
     """A connection that answers broken HTTP with the catalogue's error, and tells no tracebacks."""
 
     __slots__ = ()
@@ -68,7 +68,7 @@ class _Server(web.Server):
         )
         self.service = service
 
-    def __call__(self) -> RequestHandler:
+    def __call__(self) -> web.RequestHandler:
         return _Connection(self, loop=self._loop, **self._kwargs)
 
 
@@ -91,8 +91,9 @@ class HttpServer:
         self.control = control
         self.host = host
         self.port = port
-        # aiohttp waits so long twice: until an answer is sent, then until its handler is over.
-        self._runner = web.ServerRunner(_Server(service, self.handle), shutdown_timeout=grace / 2)
+        self._grace = grace
+        self._http = _Server(service, self.handle)
+        self._listening: asyncio.Server | None = None
 
     @property
     def url(self) -> str:
@@ -102,30 +103,35 @@ class HttpServer:
 
     async def start(self) -> None:
         """Listen. Raises OSError when the address cannot be had."""
-        await self._runner.setup()
-        try:
+        ports = await self._listen()
+        if len(set(ports)) > 1:  # a name with several addresses, and port 0: one a address
+            self._close()
+            self.port = ports[0]
             ports = await self._listen()
-            if len(set(ports)) > 1:  # a name with several addresses, and port 0: one a address
-                self.port = ports[0]
-                for site in self._runner.sites:
-                    await site.stop()
-                ports = await self._listen()
-        except BaseException:
-            await self._runner.cleanup()
-            raise
         self.port = ports[0]
 
     async def _listen(self) -> list[int]:
         """Listen on every address of the host, and return the port of each."""
-        site = web.TCPSite(self._runner, self.host, self.port, reuse_address=True, backlog=1024)
-        await site.start()
-        return [address[1] for address in self._runner.addresses]
+        self._listening = await asyncio.get_running_loop().create_server(
+            self._http, self.host, self.port, reuse_address=True, backlog=1024
+        )
+        return [socket.getsockname()[1] for socket in self._listening.sockets]
+
+    def _close(self) -> None:
+        """Take no new connections."""
+        if self._listening is not None:
+            self._listening.close()
+            self._listening = None
 
     async def stop(self) -> None:
         """Take no new requests, finish those in flight within the grace, close."""
         if self.control is not None:
             self.control.close()
-        await self._runner.cleanup()
+        self._close()
+        await asyncio.sleep(0)  # what came before that is begun
+        self._http.pre_shutdown()
+        # aiohttp waits so long twice: until an answer is sent, then until its handler is over.
+        await self._http.shutdown(self._grace / 2)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer a request that came to this socket, or to another one."""

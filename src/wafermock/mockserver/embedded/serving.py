@@ -16,8 +16,7 @@ from ..server import HttpServer
 from ..service import Service, Turn
 
 if TYPE_CHECKING:
-    from aiohttp import web
-
+    from .. import web
     from ..acting import Early
     from ..exchange import Request
     from .bench import Bench

@@ -10,8 +10,7 @@ import struct
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 
-from aiohttp import web
-
+from .. import web
 from ..clock import Stopwatch
 from ..one_write import Written, goes_at_once
 from .plan import Plan
