@@ -10,6 +10,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -314,6 +315,15 @@ def test_cancelled(url: str) -> None:
 
     with started(2) as them:
         asyncio.run(go(them))
+
+
+def test_a_worker_is_ended_while_a_thread_waits_for_it() -> None:
+    """One thread alone takes note of the end; the other shall not stumble over that."""
+    with started(1) as them, ThreadPoolExecutor() as threads:
+        (worker,) = them.each
+        told = [threads.submit(worker._why) for _ in range(3)]
+        worker.end()
+        assert all(waited.result().startswith(worker.name) for waited in told)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")

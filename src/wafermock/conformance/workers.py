@@ -81,8 +81,9 @@ class Worker:
         if not self.line.closed:
             self.line.close()
             self.process.kill()
+            # Not closed: a thread that waits for it in `_why` may have taken note of its end, so
+            # that to this one it looks as if it were running still.
             self.process.join()
-            self.process.close()
 
     def _why(self) -> str:
         """Say how it came to an end without a report."""
