@@ -335,6 +335,23 @@ def test_an_overlay_that_breaks_the_shape(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/completions"])
+@pytest.mark.parametrize("profile", profiles())
+def test_an_api_of_the_same_paths(tmp_path: Path, path: str, profile: str) -> None:
+    """The built-in overlays are about Cerebras's documents, which their titles name; they are not
+    about somebody else's API, and where a document has changed too much, that is told."""
+    body = {"content": {"application/json": {"schema": {"type": "object"}}}}
+    post = {"requestBody": body, "responses": ANSWER["responses"]}
+    theirs = write(tmp_path, "api.yaml", minimal(paths={path: {"post": post}}))
+    contract = load_contract(profile, documents=[theirs])
+    assert [(o.name, o.answer) for o in contract.operations] == [(f"POST {path}", None)]
+    info = {"title": "Cerebras Inference", "version": "1"}
+    changed = write(tmp_path, "old.yaml", minimal(info=info, paths={path: {"post": post}}))
+    with pytest.raises(DocumentError, match="`--bare` applies none of the built-in overlays"):
+        load_contract(profile, documents=[changed])
+    assert load_contract(profile, documents=[changed], corrected=False).operations
+
+
 JUNK: list[Any] = [
     None, 0, 1.5, True, "x", "", [], {}, [None], [{}], {"a": 1}, {"$ref": "#/nope"}, {"$ref": 1},
     {"$ref": "#/components/schemas/Pet"}, {"$ref": "#/components/responses/Failure"},
