@@ -7,7 +7,8 @@ runs that take turns. Three things are told:
 
 - unused: a run without the plugin, and with it installed and not used. Target: 30 ms at most.
 - used: tests that make one call each, against the same tests that call nothing (both make a
-  client). Target: 1.3 times at most.
+  client). Target: 1.3 times at most. Beside it the same tests with a bare aiohttp server in a
+  thread, which has one answer for all: what a call, and aiohttp, cost by themselves.
 - fixture: what one test pays for the fixture alone.
 """
 
@@ -70,6 +71,42 @@ def test_{number}():
     ),
 }
 
+# The same name and methods, and nothing behind them.
+BARE = """
+import asyncio, threading, types
+import pytest
+from aiohttp import web
+
+MESSAGE = {"role": "assistant", "content": "Hello."}
+ANSWER = {
+    "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "gpt-oss-120b",
+    "choices": [{"index": 0, "finish_reason": "stop", "message": MESSAGE}],
+    "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+}
+
+@pytest.fixture(scope="session")
+def wafermock():
+    ready, ports = threading.Event(), []
+
+    async def answer(request):
+        await request.read()
+        return web.json_response(ANSWER)
+
+    async def serve():
+        runner = web.ServerRunner(web.Server(answer))
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        ports.append(runner.addresses[0][1])
+        ready.set()
+        await asyncio.Event().wait()
+
+    threading.Thread(target=asyncio.run, args=(serve(),), daemon=True).start()
+    ready.wait()
+    url = f"http://127.0.0.1:{ports[0]}"
+    expectation = types.SimpleNamespace(replies=lambda text: None)
+    yield types.SimpleNamespace(url=url, openai_url=f"{url}/v1", on=lambda **_: expectation)
+"""
+
 EMPTY = """
 def test_{number}():
     pass
@@ -106,6 +143,7 @@ def main() -> None:
     for client, (head, calling, silent) in CLIENTS.items():
         cases[f"{client}: call nothing"] = (head, silent, options.tests, plugin)
         cases[f"{client}: one reply each"] = (head, calling, options.tests, plugin)
+        cases[f"{client}: of a bare server"] = (BARE + head, calling, options.tests, plugin)
     with tempfile.TemporaryDirectory() as home:
         times: dict[str, list[float]] = {}
         folders: dict[str, Path] = {}
@@ -123,13 +161,14 @@ def main() -> None:
         print(f"{name:30} best {min(taken):.3f} s, median {statistics.median(taken):.3f} s")
     best = {name: min(taken) for name, taken in times.items()}
     unused = best["plugin unused, empty tests"] - best["no plugin, empty tests"]
-    used = ", ".join(
-        f"{best[f'{client}: one reply each'] / best[f'{client}: call nothing']:.2f} x ({client})"
-        for client in CLIENTS
-    )
+
+    for client in CLIENTS:
+        nothing = best[f"{client}: call nothing"]
+        ours, bare = (best[f"{client}: {what}"] for what in ("one reply each", "of a bare server"))
+        print(f"used: {ours / nothing:.2f} x ({client}); bare server {bare / nothing:.2f} x")
     each = best["201 tests with the fixture"] - best["one test with the fixture"]
     each -= best["201 empty tests"] - best["plugin unused, empty tests"]
-    print(f"unused {1000 * unused:.0f} ms; used {used}; fixture {each / 200 * 1000:.2f} ms")
+    print(f"unused {1000 * unused:.0f} ms; fixture {each / 200 * 1000:.2f} ms")
 
 
 if __name__ == "__main__":
