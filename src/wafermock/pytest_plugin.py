@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,9 @@ import pytest
 if TYPE_CHECKING:
     from wafermock import MockServer, Space
 
-# The rest of the plugin, loaded with it.
-pytest_plugins = (
+# The rest of the plugin, loaded with it. Not by `pytest_plugins`: for each name that stands there
+# pytest reads what all packages of the environment say of themselves, some milliseconds each.
+_PARTS = (
     "wafermock.pytest_conformance",
     "wafermock.pytest_guard",
     "wafermock.pytest_live",
@@ -38,7 +40,10 @@ _SPACE = pytest.StashKey["Space"]()
 _NUMBERS = itertools.count(1)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    for name in _PARTS:
+        if not pluginmanager.has_plugin(name):
+            pluginmanager.register(import_module(name), name)
     parser.addini(
         "wafermock_unmatched",
         "Whether a call that fits no expectation of its test fails the test (default: true).",
