@@ -106,8 +106,8 @@ def check(url: str, **options: Any) -> None:
     if known is not None:
         run, notes = _apply(run, known)
     _write(run, out, files)
-    pages = [str(file) for name, file in files if name == "html"]
-    _tell(run, notes, quiet, str(out), *pages[:1])
+    page = next((str(file) for name, file in files if name == "html"), "")
+    _tell(run, notes, quiet, str(out), page)
     sys.exit(summary.exit_code(run))
 
 
@@ -302,7 +302,7 @@ def _write(run: Run, out: Path, files: list[tuple[str, Path]]) -> None:
         fail(f"{error.filename}: {error.strerror}")
 
 
-def _tell(run: Run, notes: tuple[str, ...], quiet: bool, result: str, page: str = "") -> None:
+def _tell(run: Run, notes: tuple[str, ...], quiet: bool, result: str, page: str) -> None:
     from .reports import text
 
     width, color = text.look(sys.stdout, os.environ)

@@ -41,14 +41,15 @@ def check(files: tuple[Path, ...], **contract: Any) -> None:
     from .spec.document import UnreadFile
 
     read, wrong = problems(files, load(**contract))
-    unread = [error for error in wrong if isinstance(error, UnreadFile)]
+    code = FOUND
     for error in wrong:
-        if error in unread:
+        if isinstance(error, UnreadFile):
+            code = WRONG_USAGE
             click.echo(f"wafermock: {error}", err=True)
         else:
             click.echo(str(error))
     if wrong:
-        raise SystemExit(WRONG_USAGE if unread else FOUND)
+        raise SystemExit(code)
     if not read.rules:
         fail("no rules in these files; a folder's scripts end in .yaml, .yml or .json", FOUND)
     count = len(read.rules)

@@ -18,6 +18,10 @@ from .refusals import ERRORS, expected, fault_of, is_error, status_of
 
 BOOK = RuleBook("ERRORS")
 
+_KNOWN_SHAPES = (
+    "message, type, param and code; or error with a message; or detail with msg, loc, type"
+)
+
 # ---------------------------------------------------------------------- the body of an error
 
 
@@ -62,9 +66,6 @@ def _error_is_json(exchange: Exchange, bench: Bench) -> Iterable[Found]:
         )
 
 
-_KNOWN = "message, type, param and code; or error with a message; or detail with msg, loc, type"
-
-
 @BOOK.rule(
     "ERR-SHAPE",
     "MUST",
@@ -81,7 +82,7 @@ _KNOWN = "message, type, param and code; or error with a message; or detail with
 def _error_shape(exchange: Exchange, bench: Bench) -> Iterable[Found]:
     error = error_of(exchange)
     if error.shape is None:
-        wanted = "what the contract declares" if declares_own_shape(exchange) else _KNOWN
+        wanted = "what the contract declares" if declares_own_shape(exchange) else _KNOWN_SHAPES
         why = error.why if exchange.answer.text else "the body is empty"
         yield Breach(wanted, why, "body", state=_assumed(exchange))
 

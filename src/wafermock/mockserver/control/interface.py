@@ -102,9 +102,6 @@ def _text(text: str, content_type: str) -> Answer:
     return Answer(200, {"content-type": f"{content_type}; charset=utf-8", **_HEADERS}, (body,))
 
 
-_NO_METRICS = "metrics need a package: pip install 'wafermock[metrics]'"
-
-
 class _Operations:
     """The operations, by their ids in the document."""
 
@@ -126,7 +123,8 @@ class _Operations:
             accept = request.headers.get("accept", "")
             content_type, body = self._control.metrics.exposition(accept)
         except ImportError:
-            raise Problem(501, _NO_METRICS) from None
+            advice = "metrics need a package: pip install 'wafermock[metrics]'"
+            raise Problem(501, advice) from None
         return Answer(200, {**_HEADERS, "content-type": content_type}, (body,))
 
     def state(self, wanted: Wanted, request: Request) -> Any:

@@ -23,6 +23,9 @@ SUFFIXES = (".yaml", ".yml", ".json")
 # What tells that a file is another: its time in nanoseconds, its size; None where there is none.
 Stamp = tuple[int, int] | None
 
+# What to do about more faults than the one that is told: of files, which a command can look at.
+_LISTED = ": `wafermock script check` lists them"
+
 
 class Script(Struct, frozen=True):
     """Rules, as their files had them when they were read.
@@ -50,7 +53,7 @@ class Script(Struct, frozen=True):
         listed = [paths] if isinstance(paths, Path | str) else paths
         script, wrong = _read(tuple(map(Path, listed)), contract or load_contract())
         if wrong:
-            raise _first(wrong, "`wafermock script check` lists them")
+            raise _first(wrong, _LISTED)
         return script
 
     def with_rules(self, rules: tuple[Rule, ...], *, instead: bool = False) -> Script:
@@ -81,8 +84,7 @@ class Script(Struct, frozen=True):
         script, wrong = _read(self.paths, self.contract or load_contract(), self.given)
         if not wrong:
             return script
-        problem = _first(wrong, "`wafermock script check` lists them")
-        return replace(self, stamps=script.stamps, problem=problem)
+        return replace(self, stamps=script.stamps, problem=_first(wrong, _LISTED))
 
 
 def rules_of(document: Document, contract: Contract) -> tuple[Rule, ...]:
@@ -105,7 +107,7 @@ def _first(wrong: Sequence[DocumentError], advice: str = "") -> DocumentError:
     first, others = wrong[0], len(wrong) - 1
     if not others:
         return first
-    more = f"{others} more {'is' if others == 1 else 'are'} wrong" + (f": {advice}" * bool(advice))
+    more = f"{others} more {'is' if others == 1 else 'are'} wrong{advice}"
     return DocumentError(
         f"{first.message} ({more})", file=first.file, line=first.line, pointer=first.pointer
     )
