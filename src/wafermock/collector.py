@@ -15,6 +15,7 @@ def nothing_collected() -> Iterator[None]:
         yield
     finally:
         # Frozen and thawed, the young belong to the oldest, where only a full collection looks.
+        # (Not where somebody else has frozen objects: those would be thawed as well.)
         if not gc.get_freeze_count():
             gc.freeze()
             gc.unfreeze()

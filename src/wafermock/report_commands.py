@@ -93,37 +93,37 @@ def show(
         raise SystemExit(summary.exit_code(run))
 
 
-def _html(run: Run, _: Places | None = None) -> str:
+def _html(run: Run, _: Places | None) -> str:
     from .reports.html import render
 
     return render(run)
 
 
-def _markdown(run: Run, _: Places | None = None) -> str:
+def _markdown(run: Run, _: Places | None) -> str:
     from .reports.markdown import render
 
     return render(run)
 
 
-def _junit(run: Run, _: Places | None = None) -> str:
+def _junit(run: Run, _: Places | None) -> str:
     from .reports.junit import render
 
     return render(run)
 
 
-def _sarif(run: Run, places: Places | None = None) -> str:
+def _sarif(run: Run, places: Places | None) -> str:
     from .reports.sarif import render
 
     return render(run, places)
 
 
-def _badge(run: Run, _: Places | None = None) -> str:
+def _badge(run: Run, _: Places | None) -> str:
     from .reports.badge import render
 
     return render(run)
 
 
-def _github(run: Run, places: Places | None = None) -> str:
+def _github(run: Run, places: Places | None) -> str:
     from .reports.github import render
 
     return render(run, places)

@@ -26,6 +26,7 @@ from .prefer import NONE, Preferences, read_preferences
 from .refusal import Refusal
 from .reply import Reply
 from .security import authorise
+from .stray_path import hint
 
 if TYPE_CHECKING:
     from .pace import Pace
@@ -184,8 +185,6 @@ class Mock:
                     method=request.method,
                     allowed=allowed,
                 )
-            from .stray_path import hint
-
             told = hint(self.contract, request.path)
             headers = {"x-wafermock-hint": in_header([told])} if told else {}
             raise Refusal("path_not_found", headers=headers, path=request.path)

@@ -13,7 +13,8 @@ from aiohttp.abc import AbstractStreamWriter
 from . import web
 from .exchange import Answer
 
-# What a connection takes at once whether its other end reads or not, in bytes.
+# What a connection takes at once whether its other end reads or not, in bytes: the high-water mark
+# of asyncio.
 _AT_ONCE = 64 * 1024
 
 

@@ -155,11 +155,11 @@ class HttpServer:
         closing = body.refused and _waits_for_leave(request)
         ending = "client gone"
 
-        def over(ending: str = "complete") -> None:
+        def over(how: str = "complete") -> None:
             # Only the first call counts. It is before the last byte: who has that may look at once.
             turn.end()
             if seen is not None:
-                seen.end(watch.seconds, ending)
+                seen.end(watch.seconds, how)
 
         try:
             if turn.acting:
