@@ -16,9 +16,7 @@ _ADVICE = (
 )
 
 
-def unmatched_message(
-    calls: Sequence[Call], places: Mapping[str, str], *, asked_for: bool = False
-) -> str:
+def unmatched_message(calls: Sequence[Call], places: Mapping[str, str], *, asked_for: bool) -> str:
     """Say which calls fitted no expectation, and what they lacked for the nearest ones. `places`
     are those of the rules, by name. `asked_for`: the test itself asks for the check; else it says
     how to allow such calls."""

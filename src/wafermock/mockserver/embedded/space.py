@@ -14,12 +14,12 @@ from wafermock.spec import Contract, DocumentError
 
 from ..clock import Clock
 from ..script import Rule, Script
-from ..script.matching import Match
-from .asking import CRITERIA, public_names, read_criteria, shortened, unknown, unnamed, written
+from .asking import public_names, read_criteria, shortened, unknown, unnamed, written
 from .bench import VERSION, Bench, asks, make_bench
 from .calls import Call, Calls
 from .expectation import Expectation, plain
 from .place import calling_place
+from .question import Question
 from .settings import SpaceSettings
 
 if TYPE_CHECKING:
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
     from ..robustness import Verdict, Watch
     from .held import HeldStream
-
-# Criteria of `assert_called` that look at the answer.
-_OF_ANSWERS = ("status", "rule", "path")
 
 
 class Space:
@@ -180,24 +177,26 @@ class Space:
         The criteria are those of `on`, and `status`, `rule` and `path`.
         """
         __tracebackhide__ = True
-        calls, fitting, match = self._fitting(criteria)
+        question = Question(criteria, self.contract)
+        calls, fitting = self._about(question)
         if len(fitting) == times or (times is None and fitting):
             return
         from .report import called_message
 
         many = "a call" if times is None else "1 call" if times == 1 else f"{times} calls"
-        wanted = f"expected {many}{_with(criteria)}"
-        raise AssertionError(called_message(wanted, calls, fitting, match))
+        wanted = f"expected {many}{question}"
+        raise AssertionError(called_message(wanted, calls, fitting, question.match))
 
     def assert_not_called(self, **criteria: Any) -> None:
         """Fail if a call came that meets the criteria."""
         __tracebackhide__ = True
-        calls, fitting, match = self._fitting(criteria)
+        question = Question(criteria, self.contract)
+        calls, fitting = self._about(question)
         if fitting:
             from .report import called_message
 
-            wanted = f"expected no call{_with(criteria)}"
-            raise AssertionError(called_message(wanted, calls, fitting, match))
+            wanted = f"expected no call{question}"
+            raise AssertionError(called_message(wanted, calls, fitting, question.match))
 
     def watch(self, *, patience: float | None = None, tries: int = 6) -> Watch:
         """Watch the client in a `with` block, to judge it by what it did and how that ended.
@@ -217,10 +216,7 @@ class Space:
     def assert_no_unmatched(self) -> None:
         """Fail if a call came that no expectation fitted, though there were some."""
         __tracebackhide__ = True
-        if unmatched := self.unmatched:
-            from .report import unmatched_message
-
-            raise AssertionError(unmatched_message(unmatched, self._places, asked_for=True))
+        self._fail_for_unmatched(asked_for=True)
 
     def assert_all_used(self) -> None:
         """Fail if an expectation has answered nothing."""
@@ -248,10 +244,8 @@ class Space:
             if expectation.is_unfinished:
                 where = f"{expectation.name} ({expectation.place})"
                 raise AssertionError(f"{where} does not say what is answered, as .replies() does")
-        if self.settings.unmatched and (unmatched := self.unmatched):
-            from .report import unmatched_message
-
-            raise AssertionError(unmatched_message(unmatched, self._places))
+        if self.settings.unmatched:
+            self._fail_for_unmatched(asked_for=False)
 
     @property
     def report(self) -> str:
@@ -383,29 +377,14 @@ class Space:
     def _asking(self) -> list[Call]:
         return [call for call in self._all() if call.number is not None]
 
-    def _fitting(self, criteria: dict[str, Any]) -> tuple[list[Call], list[Call], Match]:
+    def _about(self, question: Question) -> tuple[list[Call], list[Call]]:
+        """Return the calls that a question may be about, and those of them that fit it."""
+        calls = self._all() if question.is_of_requests else self._asking()
+        return calls, [call for call in calls if question.fits(call)]
+
+    def _fail_for_unmatched(self, *, asked_for: bool) -> None:
         __tracebackhide__ = True
-        asked = {k: v for k, v in criteria.items() if k not in _OF_ANSWERS}
-        for name in asked:
-            if name not in CRITERIA:
-                raise TypeError(unknown("criterion", name, [*CRITERIA, *_OF_ANSWERS]))
-        try:
-            match = read_criteria(asked, self.contract)
-        except (TypeError, ValueError) as error:
-            raise plain(error) from None
-        wanted = {k: v for k, v in criteria.items() if k in _OF_ANSWERS}
-        if isinstance(rule := wanted.get("rule"), Expectation):
-            wanted["rule"] = rule.name
-        named = "operation" in criteria or "path" in criteria
-        calls = self._all() if named else self._asking()
-        fitting = [
-            call
-            for call in calls
-            if match.fits(call.subject)
-            and all(getattr(call, name) == value for name, value in wanted.items())
-        ]
-        return calls, fitting, match
+        if unmatched := self.unmatched:
+            from .report import unmatched_message
 
-
-def _with(criteria: dict[str, Any]) -> str:
-    return f" with {written(criteria)}" if criteria else ""
+            raise AssertionError(unmatched_message(unmatched, self._places, asked_for=asked_for))
