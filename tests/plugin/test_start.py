@@ -1,5 +1,6 @@
 """What the plugin costs those who have it installed and do not use it."""
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -7,9 +8,16 @@ from pathlib import Path
 import pytest
 
 HEAVY = {
-    "aiohttp", "asyncio", "click", "faker", "hypothesis", "jinja2", "jsonschema_rs", "msgspec",
-    "yaml",
+    "aiohttp", "aiohttp.web_app", "asyncio", "click", "faker", "hypothesis", "jinja2",
+    "jsonschema_rs", "msgspec", "yaml",
 }  # fmt: skip
+
+# Of our own: what a test can do without that gets an answer and passes.
+LATE = (
+    "control.held", "control.masking", "control.reading", "embedded.held", "embedded.pieces",
+    "embedded.report", "embedded.scripts", "generic", "instances", "robustness",
+    "script.catalogues", "script.reading", "script.schema", "script.whole", "wire",
+)  # fmt: skip
 
 REPORT = f"""
 import sys
@@ -45,12 +53,29 @@ def test_unused_it_imports_nothing_heavy(tmp_path: Path) -> None:
 
 
 def test_what_is_not_used_is_not_imported(tmp_path: Path) -> None:
-    """A test with the fixture needs the server; nothing of Faker, Hypothesis, Jinja or click."""
-    test = "def test_it(wafermock): wafermock.on().replies('x')"
+    """A test with the fixture needs the server; nothing of Faker, Hypothesis, Jinja or click, no
+    applications and routes of aiohttp's, and of our own nothing that it does not ask for."""
+    test = """
+from urllib.request import Request, urlopen
+
+def test_it(wafermock):
+    wafermock.on().replies("x")
+    body = b'{"model": "gpt-oss-120b", "messages": [{"role": "user", "content": "Hello!"}]}'
+    headers = {"Authorization": "Bearer any", "Content-Type": "application/json"}
+    assert b'"x"' in urlopen(Request(f"{wafermock.url}/v1/chat/completions", body, headers)).read()
+    wafermock.assert_called(times=1, model="gpt-oss-120b")
+"""
     shown = loaded_by(tmp_path, test)
     assert "'aiohttp'" in shown
-    for name in ("click", "faker", "hypothesis", "jinja2"):
+    for name in ("aiohttp.web_app", "click", "faker", "hypothesis", "jinja2"):
         assert f"'{name}'" not in shown
+    for name in LATE:
+        assert f"'wafermock.mockserver.{name}'" not in shown
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_what_comes_late_is_there(name: str) -> None:
+    assert importlib.util.find_spec(f"wafermock.mockserver.{name}")
 
 
 def test_public_names_come_when_they_are_asked_for() -> None:
