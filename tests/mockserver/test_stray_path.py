@@ -8,6 +8,7 @@ import pytest
 
 from wafermock.mockserver.exchange import Moment, Request
 from wafermock.mockserver.mock import Mock
+from wafermock.spec import load_contract
 
 CHAT = "/v1/chat/completions"
 
@@ -54,8 +55,6 @@ def test_a_document_whose_paths_have_no_root_in_common(
     make_mock: Callable[..., Mock], tmp_path: Any
 ) -> None:
     """`/cats/7` has nothing to do with `/pets/cats/7`."""
-    from wafermock.spec import load_contract
-
     operation = {"get": {"responses": {"200": {"description": "Fine"}}}}
     paths = {"/pets/{kind}/{id}": operation, "/shops": operation}
     document = tmp_path / "pets.json"
