@@ -73,6 +73,23 @@ def test_it(wafermock):
         assert f"'wafermock.mockserver.{name}'" not in shown
 
 
+def test_the_server_is_imported_past_the_hook_that_rewrites_assertions(tmp_path: Path) -> None:
+    """It is in its place again afterwards, for what a test imports later."""
+    test = """
+import sys
+
+def test_it(pytestconfig, request):
+    hook = pytestconfig.pluginmanager.rewrite_hook
+    before = list(sys.meta_path)
+    assert hook in before
+    request.getfixturevalue("wafermock")
+    assert sys.meta_path == before
+    assert sys.modules["wafermock.pytest_plugin"].__loader__ is hook
+    assert sys.modules["wafermock.mockserver.server"].__loader__ is not hook
+"""
+    loaded_by(tmp_path, test)
+
+
 @pytest.mark.parametrize("name", LATE)
 def test_what_comes_late_is_there(name: str) -> None:
     assert importlib.util.find_spec(f"wafermock.mockserver.{name}")
