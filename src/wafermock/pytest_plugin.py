@@ -75,9 +75,9 @@ def wafermock_server(pytestconfig: pytest.Config) -> Iterator[MockServer]:
 def _nothing_rewritten(config: pytest.Config) -> Iterator[None]:
     """Import without pytest's hook, which rewrites assertions: those of a server are none of a
     test's, and with it our own modules take twice as long."""
-    hook = config.pluginmanager.rewrite_hook
+    hook: object = config.pluginmanager.rewrite_hook
     # None with --assert=plain.
-    hooks = [(at, one) for at, one in enumerate(sys.meta_path) if id(one) == id(hook)]
+    hooks = [(at, one) for at, one in enumerate(sys.meta_path) if one is hook]
     for _, finder in hooks:
         sys.meta_path.remove(finder)
     try:

@@ -84,8 +84,8 @@ def test_it(pytestconfig, request):
     assert hook in before
     request.getfixturevalue("wafermock")
     assert sys.meta_path == before
-    assert sys.modules["wafermock.pytest_plugin"].__loader__ is hook
-    assert sys.modules["wafermock.mockserver.server"].__loader__ is not hook
+    assert sys.modules["wafermock.pytest_plugin"].__spec__.loader is hook
+    assert sys.modules["wafermock.mockserver.server"].__spec__.loader is not hook
 """
     loaded_by(tmp_path, test)
 
