@@ -6,13 +6,12 @@ from weakref import WeakKeyDictionary
 from wafermock.spec import Schema
 from wafermock.spec.pointer import Pointer, copy_json, parse_pointer
 from wafermock.spec.schema import SchemaSpace
-from wafermock.spec.structure import walk_schemas
+from wafermock.spec.structure import NAMING_MORE, walk_schemas
 
 _closed: "WeakKeyDictionary[SchemaSpace, SchemaSpace]" = WeakKeyDictionary()
 
-# Beside these the properties of an object are not the only ones that it may have.
-_MORE = ("$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas")
-_SAYS = ("additionalProperties", "unevaluatedProperties")
+# An object with one of these is not closed: others may name properties, or it says so itself.
+_KEPT = ("$ref", *NAMING_MORE, "additionalProperties", "unevaluatedProperties")
 
 
 def closed(schema: Schema) -> Schema:
@@ -32,7 +31,7 @@ def _with_closed_objects(root: dict[str, Any]) -> dict[str, Any]:
     def close(schema: dict[str, Any], at: Pointer) -> None:
         whole = at not in parts and not any(keyword in at for keyword in ("allOf", "if", "not"))
         names = isinstance(schema.get("properties"), dict)
-        if names and whole and not any(keyword in schema for keyword in (*_MORE, *_SAYS)):
+        if names and whole and not any(keyword in schema for keyword in _KEPT):
             schema["additionalProperties"] = False
 
     walk_schemas(document, close)

@@ -6,14 +6,12 @@ from wafermock.spec import MediaType, Operation, Response
 from wafermock.spec.alternatives import unwrapped
 from wafermock.spec.errors import ErrorCatalogue
 from wafermock.spec.media_type import essence
+from wafermock.spec.structure import NAMING_MORE
 
 # By one of these a body of the catalogue says what is wrong.
 _SAYING = ("message", "detail")
-# Where one of these stands beside `properties`, they are not all that an object may have.
-_MORE = (
-    "additionalProperties", "allOf", "anyOf", "dependentSchemas", "if", "oneOf",
-    "patternProperties", "unevaluatedProperties",
-)  # fmt: skip
+# Where one of these stands beside `properties`, and is not false, an object may have others.
+_MORE = (*NAMING_MORE, "additionalProperties", "unevaluatedProperties")
 
 
 def declared_status(errors: ErrorCatalogue, operation: Operation | None, status: int) -> int:

@@ -21,6 +21,10 @@ IN_PLACE = frozenset(
 IN_LIST = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
 IN_MAP = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
 
+# Beside one of these `properties` does not name all that an object may have. (What the object
+# itself says of others is `additionalProperties` and `unevaluatedProperties`.)
+NAMING_MORE = ("allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas")
+
 Visit = Callable[[dict[str, Any], Pointer], None]
 
 
