@@ -94,7 +94,7 @@ def error_of(exchange: Exchange) -> ErrorBody:
     """Read the error that a whole answer is: in a shape that clients know, or in the one of its own
     that the contract declares for the status. Such a one says what its bytes say."""
     error = read_error(exchange.answer.data)
-    if error.shape is None and declares_own_shape(exchange) and as_declared(exchange):
+    if error.shape is None and declares_own_shape(exchange) and _is_as_declared(exchange):
         said = exchange.answer.text[:MOST_CHARACTERS].decode("utf-8", "replace")
         return ErrorBody("own", said or "(no body)")
     return error
@@ -117,7 +117,7 @@ def _has_a_known_shape(schema: Schema) -> bool:
     return any(schema.is_valid(body) and form.is_valid(body) for body in _KNOWN)
 
 
-def as_declared(exchange: Exchange) -> bool:
+def _is_as_declared(exchange: Exchange) -> bool:
     """Say whether the body of an error is valid by what the contract declares for its status. No,
     where nothing is declared."""
     response = response_of(exchange)

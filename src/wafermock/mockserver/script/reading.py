@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wafermock.spec.document import Document, DocumentError
-from wafermock.spec.pointer import Pointer
+from wafermock.spec.pointer import Pointer, parse_pointer
 
 from ..draws import digest
 from .budget import TemplateError
@@ -190,8 +190,6 @@ class _Reader:
 
     def _check_schema(self, schema: Any, place: Pointer) -> None:
         """Make an instance now: a schema without one is found out before a request comes."""
-        from wafermock.spec.pointer import parse_pointer
-
         from ..instances import SchemaError, make_instance
 
         try:

@@ -45,10 +45,11 @@ async def perform(
     (`web.Server(handler, handler_cancellation=True)`), else at its own end.
     """
     writes = list(plan.wire(_reason(plan.status), headers))
-    for left, write in zip(range(len(writes) - 1, -1, -1), writes, strict=True):
+    for number, write in enumerate(writes, start=1):
         await watch.reach(write.offset)
         _transport(request)
-        is_end = not left and plan.ending == "keep" and plan.end <= write.offset
+        is_last = number == len(writes)
+        is_end = is_last and plan.ending == "keep" and plan.end <= write.offset
         if is_end and goes_at_once(write.data):
             over()
         await request.writer.write(write.data)
