@@ -84,7 +84,7 @@ def show(
         run = _known(run, baseline)
     places = _places(document) if document is not None else None
     if form == "text":
-        _write(_text(run, file, quiet, out), out)
+        _write(_text(run, file, quiet=quiet, shown=out is None), out)
     else:
         _write(_RENDERERS[form](run, places), out)
     if form == "github":
@@ -142,16 +142,17 @@ _RENDERERS: dict[str, Callable[[Run, Places | None], str]] = {
 
 def rendered(run: Run, form: str, file: Path) -> str:
     """Return a run in a format, as a file is to hold it; `file` is its result file."""
-    return _text(run, file, False, Path(form)) if form == "text" else _RENDERERS[form](run, None)
+    return _text(run, file) if form == "text" else _RENDERERS[form](run, None)
 
 
-def _text(run: Run, file: Path, quiet: bool, out: Path | None) -> str:
+def _text(run: Run, file: Path, *, quiet: bool = False, shown: bool = False) -> str:
+    """Return the summary of a run; `shown`: as it fits the terminal, which it goes to."""
     from .reports.text import look, render
 
     if quiet:
         return render(run, quiet=True)
     needs("rich")
-    width, color = look(sys.stdout, os.environ) if out is None else (100, False)
+    width, color = look(sys.stdout, os.environ) if shown else (100, False)
     return render(run, width, color, result="" if str(file) == "-" else str(file))
 
 
