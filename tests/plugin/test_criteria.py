@@ -180,3 +180,11 @@ def test_matchers_are_shown_as_they_are_written() -> None:
     assert repr(shown) == (
         "[contains('a', 'b', fold=True), matches('^x'), equals('y'), anything, at_least(2)]"
     )
+
+
+def test_matchers_are_values() -> None:
+    assert contains("a") == contains("a") != contains("b")
+    assert {contains("a"), contains("a"), at_least(1), equals("a")} == {
+        equals("a"), at_least(1), contains("a"),
+    }  # fmt: skip
+    assert repr([contains("a"), at_least(1)]) == "[contains('a'), at_least(1)]"

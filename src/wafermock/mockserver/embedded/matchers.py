@@ -9,25 +9,25 @@ from typing import Any
 from msgspec import Struct
 
 
-class Matcher(Struct, frozen=True):
-    """A condition on a text, in the words of scripts (`docs/scripts.md`). `said` is how it was
-    written."""
+class _Matcher(Struct, frozen=True):
+    """A condition in the words of scripts (`docs/scripts.md`). `said` is how it was written."""
 
     said: str
     condition: Mapping[str, Any]
 
-    def __repr__(self) -> str:
-        return self.said
-
-
-class NumberMatcher(Struct, frozen=True):
-    """A condition on a number, in the words of scripts."""
-
-    said: str
-    condition: Mapping[str, int]
+    def __hash__(self) -> int:
+        return len(self.said)  # the condition, a mapping, has none
 
     def __repr__(self) -> str:
         return self.said
+
+
+class Matcher(_Matcher, frozen=True):
+    """A condition on a text."""
+
+
+class NumberMatcher(_Matcher, frozen=True):
+    """A condition on a number."""
 
 
 def contains(*parts: str, fold: bool = False) -> Matcher:
