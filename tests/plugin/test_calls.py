@@ -254,10 +254,13 @@ def test_reset(mock: Space, ask: Ask) -> None:
     ],
     ids=str,
 )  # fmt: skip
-def test_who_has_an_answer_may_ask_how_it_ended(how: Any, ask: Ask) -> None:
+@pytest.mark.parametrize("headers", [{}, {"connection": "close"}], ids=str)
+def test_who_has_an_answer_may_ask_how_it_ended(
+    how: Any, headers: dict[str, str], ask: Ask
+) -> None:
     with MockServer(**how) as mock:
         mock.on().replies("one two three")
         for stream in (True, False) * 10:
             with contextlib.suppress(AssertionError):
-                ask(mock, stream=stream)
+                ask(mock, stream=stream, headers=headers)
             assert mock.calls[-1].ending == "complete"

@@ -4,6 +4,7 @@ aiohttp makes the head of each response anew, which costs as much as all else th
 whose words are known. Here its fields are written once, and kept with the answer.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 from http import HTTPStatus
 
@@ -18,9 +19,26 @@ from .exchange import Answer
 _AT_ONCE = 64 * 1024
 
 
-def goes_at_once(data: bytes) -> bool:
-    """Say whether a write is over as soon as it is begun: it does not wait for a slow reader."""
-    return len(data) <= _AT_ONCE
+def last_of(data: bytes) -> tuple[bytes, bytes]:
+    """Return what of a write may have to wait for a slow reader, and the last of it, which is over
+    as soon as it is begun. The first is empty where all goes at once."""
+    return data[:-_AT_ONCE], data[-_AT_ONCE:]
+
+
+async def write_last(
+    writer: AbstractStreamWriter, data: bytes, over: Callable[[], None] = lambda: None
+) -> None:
+    """Write the last of an answer. `over` is called when no more is left than goes at once: before
+    its last byte, and not at all where a client leaves much of it unread.
+
+    Raises ConnectionResetError when the client has left.
+    """
+    first, last = last_of(data)
+    if first:
+        await writer.write(first)
+        await writer.drain()
+    over()
+    await writer.write(last)
 
 
 class Written(web.StreamResponse):
@@ -42,8 +60,15 @@ class OneWrite(Written):
     """A message that is written as soon as aiohttp sends what a handler has returned."""
 
     def __init__(self, message: bytes) -> None:
-        # Not the base's: nothing is asked of it beside these three methods.
+        # Not the base's: nothing is asked of it beside these four methods.
         self._message = message
+
+    async def begin(self, request: web.BaseRequest) -> None:
+        """Write what may have to wait for a slow reader, and leave the last of it to be sent."""
+        first, self._message = last_of(self._message)
+        if first:
+            await request.writer.write(first)
+            await request.writer.drain()
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         await request.writer.write(self._message)

@@ -15,7 +15,7 @@ from . import web
 from .clock import Clock, Stopwatch
 from .draws import Draws
 from .exchange import Answer, Request
-from .one_write import goes_at_once, one_write
+from .one_write import last_of, one_write, write_last
 from .service import Service, Turn
 
 if TYPE_CHECKING:
@@ -354,24 +354,39 @@ async def _delivered(
         now = clock.time()
         written = None if closing else one_write(request, answer, _stamp(int(now)))
         if written is not None:  # a response is a mapping, and has no items
+            await written.begin(request)
             return written
-        return _in_one(answer, now, chunked=answer.streamed and _takes_chunks(request))
-    response = web.StreamResponse(status=answer.status, headers=_fields(answer, clock.time()))
+        response = _in_one(answer, now, chunked=answer.streamed and _takes_chunks(request))
+        if not closing and request.method != hdrs.METH_HEAD:
+            await _begin(request, response, answer.body)
+        return response
+    stream = web.StreamResponse(status=answer.status, headers=_fields(answer, clock.time()))
     if _takes_chunks(request):
-        response.enable_chunked_encoding()
+        stream.enable_chunked_encoding()
     else:
-        _closing(response)  # nothing else ends a body whose length is not told
-    await response.prepare(request)
+        _closing(stream)  # nothing else ends a body whose length is not told
+    await stream.prepare(request)
     last = answer.offsets[-1]
     for offset, together in groupby(zip(answer.offsets, answer.parts, strict=True), itemgetter(0)):
         data = b"".join(part for _, part in together)
         await watch.reach(offset)
-        if offset == last and goes_at_once(data):
-            over()
-        await response.write(data)
+        if offset == last:
+            await write_last(request.writer, data, over)
+        else:
+            await stream.write(data)
     over()
-    await response.write_eof()
-    return response
+    await stream.write_eof()
+    return stream
+
+
+async def _begin(request: web.BaseRequest, response: web.Response, body: bytes) -> None:
+    """Send what of a response may have to wait for a slow reader, and leave it the last."""
+    first, last = last_of(body)
+    if first:
+        await response.prepare(request)
+        await response.write(first)
+        await request.writer.drain()
+        response.body = last
 
 
 def _in_one(answer: Answer, now: float, *, chunked: bool = False) -> web.Response:

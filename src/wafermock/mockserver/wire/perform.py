@@ -12,7 +12,7 @@ from http import HTTPStatus
 
 from .. import web
 from ..clock import Stopwatch
-from ..one_write import Written, goes_at_once
+from ..one_write import Written, write_last
 from .plan import Plan
 
 
@@ -49,10 +49,11 @@ async def perform(
         await watch.reach(write.offset)
         _transport(request)
         is_last = number == len(writes)
-        is_end = is_last and plan.ending == "keep" and plan.end <= write.offset
-        if is_end and goes_at_once(write.data):
-            over()
-        await request.writer.write(write.data)
+        # Who was told the length, or of the last chunk, does not wait for the connection to end.
+        if is_last and plan.ending in ("keep", "close") and plan.end <= write.offset:
+            await write_last(request.writer, write.data, over)
+        else:
+            await request.writer.write(write.data)
         # Lets the connection take each write by itself, and others have their turn.
         await asyncio.sleep(0)
     await watch.reach(plan.end)
