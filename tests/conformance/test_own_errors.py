@@ -246,6 +246,13 @@ def breaks(contract: Contract, exchange: Exchange, *ids: str) -> set[str]:
         ({**NESTED, "properties": {"error": TEXT}}, {"error": "No."}, set()),
         ({"oneOf": [OOPS, {"type": "integer"}]}, 7, set()),
         ({"$ref": "#/components/schemas/Oops"}, {"oops": "No."}, set()),
+        # Of alternatives the one counts that came.
+        ({"anyOf": [FLAT, OOPS]}, {"oops": "No."}, set()),
+        ({"anyOf": [MESSAGE, FASTAPI]}, {"message": "No."}, set()),
+        ({"$ref": "#/components/schemas/Either"}, {"oops": "No."}, set()),
+        ({"$ref": "#/components/schemas/Chosen"}, {"oops": "Own"}, set()),
+        ({"anyOf": [FLAT, OOPS]}, {"oops": 7}, {"ERR-SHAPE", "SCHEMA-ERROR"}),
+        ({"anyOf": [FLAT, {"type": "null"}]}, None, {"ERR-SHAPE"}),
         # A document that has a known shape, or says nothing of the keys, means that one.
         (FLAT, {"message": "No."}, {"ERR-SHAPE"}),
         ({"type": "object"}, {"oops": "No."}, {"ERR-SHAPE"}),
@@ -257,7 +264,14 @@ def breaks(contract: Contract, exchange: Exchange, *ids: str) -> set[str]:
 def test_a_shape_that_is_declared(tmp_path: Path, schema: Any, body: Any, broken: set[str]) -> None:
     file = document(tmp_path, {"400": of(schema)})
     root = json.loads(file.read_text())
-    root["components"] = {"schemas": {"Oops": OOPS}}
+    either = {"anyOf": [FLAT, OOPS]}
+    names = {
+        "oneOf": [{"$ref": "#/components/schemas/Own"}, {"$ref": "#/components/schemas/Flat"}],
+        "discriminator": {"propertyName": "oops"},
+    }
+    root["components"] = {
+        "schemas": {"Oops": OOPS, "Either": either, "Own": OOPS, "Flat": FLAT, "Chosen": names}
+    }
     file.write_text(json.dumps(root))
     contract = load_contract(documents=[file])
     assert breaks(contract, told(contract, 400, body)) == broken

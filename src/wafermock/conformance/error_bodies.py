@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from wafermock.spec import Schema
+from wafermock.spec.alternatives import NULL
+from wafermock.spec.pointer import Pointer, parse_pointer, resolve
+from wafermock.spec.schema import SchemaSpace
 
 from .bodies import bodies, faults, response_of
 from .exchange import Exchange
@@ -103,18 +106,49 @@ def error_of(exchange: Exchange) -> ErrorBody:
 @once
 def declares_own_shape(exchange: Exchange) -> bool:
     """Say whether the contract declares for the status that came a body in none of the shapes that
-    clients know, or no body. Where it leaves open which keys there are, those are meant."""
+    clients know, or no body. Where it leaves open which keys there are, those are meant; of several
+    alternatives those count that the body is one of."""
     response = response_of(exchange)
     if response is None:
         return False
     if not response.content:
         return not exchange.answer.text
-    return any(not _has_a_known_shape(body.schema) for body in bodies(exchange))
+    return any(
+        not _has_a_known_shape(body.schema, alternative)
+        for body in bodies(exchange)
+        for alternative in _alternatives(body.schema, body.value)
+    )
 
 
-def _has_a_known_shape(schema: Schema) -> bool:
-    form = closed(schema)
-    return any(schema.is_valid(body) and form.is_valid(body) for body in _KNOWN)
+def _alternatives(schema: Schema, value: Any) -> list[Schema]:
+    """Return the alternatives of a schema that a value is one of, null apart; the schema itself
+    where there are none."""
+    whole = _referred(schema.space, schema.pointer)
+    found = [
+        _referred(schema.space, (*whole.pointer, keyword, index))
+        for keyword in ("anyOf", "oneOf")
+        for index, branch in enumerate(_list_of(whole.node, keyword))
+        if branch != NULL
+    ]
+    return [branch for branch in found if branch.is_valid(value)] or [schema]
+
+
+def _referred(space: SchemaSpace, at: Pointer) -> Schema:
+    """Return what a schema refers to. What a discriminator chooses is compiled there alone."""
+    node = resolve(space.root, at)
+    while isinstance(node, dict) and "$ref" in node:  # a contract has no circles of them
+        at = parse_pointer(node["$ref"])
+        node = resolve(space.root, at)
+    return space.at(at)
+
+
+def _list_of(node: Any, keyword: str) -> list[Any]:
+    return node.get(keyword, []) if isinstance(node, dict) else []
+
+
+def _has_a_known_shape(schema: Schema, alternative: Schema) -> bool:
+    forms = [form for one in (schema, alternative) for form in (one, closed(one))]
+    return any(all(form.is_valid(body) for form in forms) for body in _KNOWN)
 
 
 def _is_as_declared(exchange: Exchange) -> bool:
