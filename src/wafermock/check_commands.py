@@ -361,7 +361,8 @@ def replay(
 ) -> None:
     """Send the requests of findings again, and judge the answers.
 
-    FILE is a result file. Exit code: 0 none shows any more, 1 some do, 3 out of reach.
+    FILE is a result file. Exit code: 0 none shows any more, 1 some do or were not judged, 3 none
+    was judged (out of reach, or a wrong key).
     """
     from .conformance.endpoint import Endpoint, EndpointError
 
@@ -403,10 +404,13 @@ def _replayed(
         shown = f"{result.finding.id} {result.finding.rule}"
         if result.silent:
             click.echo(f"{shown}: no answer: {line(result.silent)}")
+        elif result.unjudged:
+            click.echo(f"{shown}: not judged: {result.unjudged}")
         elif result.still:
             click.echo(f"{shown}: still: {line(result.still)}")
         else:
             click.echo(f"{shown}: does not show any more")
-    if results and all(result.silent for result in results):
+    untold = [bool(result.silent or result.unjudged) for result in results]
+    if results and all(untold):
         return UNREACHABLE
-    return int(any(result.still or result.silent for result in results))
+    return int(any(untold) or any(result.still for result in results))

@@ -93,7 +93,7 @@ def test_findings_are_known_replayed_and_known_again(
     assert "DOES NOT CONFORM" in done.stdout
     again = wafermock("replay", "wafermock-run.json", "--finding", "F1", *arguments)
     assert again.returncode == 1
-    assert "F1 SEM-USAGE-SUM: still: " in again.stdout
+    assert re.match(r"F1 SEM-USAGE-SUM: still: expected \d.*; actual \d+\n", again.stdout)
     wafermock("report", "baseline", "wafermock-run.json", "-o", "known.yaml", "--reason", "known")
     done = wafermock("check", mock.url, *arguments, "--expect", "known.yaml", "-q")
     assert (done.returncode, "known" in done.stdout) == (0, True)
@@ -123,6 +123,32 @@ def test_a_finding_that_is_gone(url: str, serve: Callable[..., Any], wafermock: 
     assert "RUN.json" not in done.stdout
     again = wafermock("replay", "r.json", "--url", url, "--api-key-env", "KEY")
     assert (again.returncode, "still" in again.stdout) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "sentence"),
+    [
+        (
+            ("--api-key", KEY, "--defect", "usage_sum"), (),
+            "401 this time, 200 before: is the key right (--api-key-env)?",
+        ),
+        (
+            ("--failure", "service_unavailable"), ("--api-key-env", "KEY"),
+            "503 this time, 200 before",
+        ),
+    ],
+)  # fmt: skip
+def test_a_finding_that_was_not_looked_at_is_not_called_gone(
+    arguments: tuple[str, ...], options: tuple[str, ...], sentence: str,
+    serve: Callable[..., Any], wafermock: Any,
+) -> None:  # fmt: skip
+    mock = serve("--models", "strict", "--api-key", KEY, "--defect", "usage_sum")
+    wafermock("check", mock.url, "--api-key-env", "KEY", "--quiet")
+    again = wafermock(
+        "replay", "wafermock-run.json", "--finding", "F1", "--url", serve(*arguments).url, *options
+    )
+    assert again.stdout == f"F1 SEM-USAGE-SUM: not judged: {sentence}\n"
+    assert again.returncode == 3
 
 
 @pytest.mark.parametrize(

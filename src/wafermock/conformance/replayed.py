@@ -1,6 +1,6 @@
 """What becomes of findings when their requests are sent again."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from wafermock.reports.run import Finding
@@ -15,15 +15,20 @@ from .rule import Bench, Breach, Rule
 from .rules import all_rules
 from .secrets import Masking
 
+ANY_STATUS, SUCCESS, FAILED = range(100, 600), range(200, 300), range(400, 600)
+# What a server says to a key that it does not take: it has looked at nothing else.
+DENIED = (401, 403)
+
 
 @dataclass(frozen=True)
 class Replayed:
     """A finding whose requests were sent again. `still` says what is still wrong, empty where
-    nothing is; `silent` why there was no answer."""
+    nothing is; `silent` why there was no answer; `unjudged` why the answers say nothing of it."""
 
     finding: Finding
     still: str = ""
     silent: str = ""
+    unjudged: str = ""
 
 
 async def replayed(
@@ -50,10 +55,28 @@ async def replayed(
                 results.append(Replayed(finding, silent="there is no such rule any more"))
             elif silent and not (rule.unanswered and all(e.reached for e in exchanges)):
                 results.append(Replayed(finding, silent=masking.text(silent)))
-            else:
-                still = masking.text(_still(rule, exchanges, bench))
+            elif denied := _turned_away(finding, exchanges, DENIED):
+                results.append(
+                    Replayed(finding, unjudged=f"{denied}: is the key right (--api-key-env)?")
+                )
+            elif still := masking.text(_still(rule, exchanges, bench)):
                 results.append(Replayed(finding, still))
+            else:
+                failed = _turned_away(finding, exchanges, FAILED, of=SUCCESS)
+                results.append(Replayed(finding, unjudged=failed))
     return results
+
+
+def _turned_away(
+    finding: Finding, exchanges: Sequence[Exchange], by: Container[int], of: range = ANY_STATUS
+) -> str:
+    """Say which answer has a status of `by` where one of `of` was before, and no refusal was
+    wanted: such an answer does not tell whether the finding is gone. Empty: none has."""
+    for before, exchange in zip(finding.traffic, exchanges, strict=True):
+        now = exchange.received.status if exchange.received else None
+        if now in by and before.status in of and now not in (before.status, *before.statuses):
+            return f"{now} this time, {before.status} before"
+    return ""
 
 
 def _still(rule: Rule, exchanges: Sequence[Exchange], bench: Bench) -> str:
@@ -68,4 +91,4 @@ def _still(rule: Rule, exchanges: Sequence[Exchange], bench: Bench) -> str:
             for item in rule.judge(exchange, bench)
         ]
     breaches = [item for item in found if isinstance(item, Breach)]
-    return f"{breaches[0].expected}; {breaches[0].actual}" if breaches else ""
+    return f"expected {breaches[0].expected}; actual {breaches[0].actual}" if breaches else ""
