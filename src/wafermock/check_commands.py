@@ -107,7 +107,7 @@ def check(url: str, **options: Any) -> None:
         run, notes = _apply(run, known)
     _write(run, out, files)
     page = next((str(file) for name, file in files if name == "html"), "")
-    _tell(run, notes, quiet, str(out), page)
+    _tell(run, notes, quiet, result=str(out), page=page, options=_reached_by(options, sources))
     sys.exit(summary.exit_code(run))
 
 
@@ -302,14 +302,25 @@ def _write(run: Run, out: Path, files: list[tuple[str, Path]]) -> None:
         fail(f"{error.filename}: {error.strerror}")
 
 
-def _tell(run: Run, notes: tuple[str, ...], quiet: bool, result: str, page: str) -> None:
+def _reached_by(options: dict[str, Any], sources: dict[str, Any]) -> list[str]:
+    """Return the options that `replay` wants too, as they were given. The profile is in the run."""
+    given = [("--api-key-env", options["api_key_env"]), ("--ca-file", options["ca_file"])]
+    given += [("--header", header) for header in options["header_envs"]]
+    given += [("--spec", file) for file in sources["documents"]]
+    given += [("--overlay", file) for file in sources["overlays"]]
+    flags = {"--insecure": options["insecure"], "--bare": sources["bare"]}
+    valued = [word for name, value in given if value for word in (name, str(value))]
+    return valued + [name for name, on in flags.items() if on]
+
+
+def _tell(run: Run, notes: tuple[str, ...], quiet: bool, **known: Any) -> None:
+    """Show a run. `known` is what `text.render` is told of the files and options of it."""
     from .reports import text
 
     width, color = text.look(sys.stdout, os.environ)
-    shown = text.render(run, width, color, quiet, result=result, page=page)
-    click.echo(shown, nl=False, color=color)
+    click.echo(text.render(run, width, color, quiet, **known), nl=False, color=color)
     for note in notes:
-        click.echo(note)
+        click.echo(note, err=True)
 
 
 @click.command()

@@ -97,6 +97,11 @@ def test_findings_are_known_replayed_and_known_again(
     wafermock("report", "baseline", "wafermock-run.json", "-o", "known.yaml", "--reason", "known")
     done = wafermock("check", mock.url, *arguments, "--expect", "known.yaml", "-q")
     assert (done.returncode, "known" in done.stdout) == (0, True)
+    with (tmp_path / "known.yaml").open("a", encoding="utf-8") as known:
+        known.write("- {rule: SEM-NOPE, reason: a rule of long ago}\n")
+    done = wafermock("check", mock.url, *arguments, "--expect", "known.yaml", "-q")
+    assert done.stdout.count("\n") == 1
+    assert "the entry for SEM-NOPE names no rule" in done.stderr
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])
@@ -118,7 +123,8 @@ def test_a_finding_that_is_gone(url: str, serve: Callable[..., Any], wafermock: 
     done = wafermock(
         "check", mock.url, "--api-key-env", "KEY", "--report", "html=seen.html", "--out", "r.json"
     )
-    assert "wafermock replay r.json --finding F" in done.stdout
+    command = re.search(r"wafermock replay r.json --finding F\d+ --api-key-env KEY\n", done.stdout)
+    assert command, done.stdout
     assert "in a browser: seen.html" in done.stdout
     assert "RUN.json" not in done.stdout
     again = wafermock("replay", "r.json", "--url", url, "--api-key-env", "KEY")

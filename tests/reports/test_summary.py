@@ -106,6 +106,8 @@ def test_what_to_do_next() -> None:
     assert "wafermock replay 'my runs/a.json' --finding F-" in told
     assert "wafermock report 'my runs/a.json' --format html --out run.html" in told
     assert "wafermock report baseline 'my runs/a.json' --out" in told
+    told = next(summary.next_steps(rich_run(), "a.json", options=("--ca-file", "my ca.pem")))
+    assert told.endswith(" --ca-file 'my ca.pem'")
     told = "\n".join(summary.next_steps(rich_run(), "a.json", "a.html"))
     assert "Show all of it in a browser: a.html" in told
     assert "run.html" not in told

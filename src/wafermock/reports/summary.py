@@ -135,11 +135,14 @@ def headline(run: Run) -> str:
     return f"{verdict(run)}: {who}: {kept} of {decided} rules kept, {sizes(run)}, {cost}"
 
 
-def next_steps(run: Run, result: str = "", page: str = "") -> Iterator[str]:
+def next_steps(
+    run: Run, result: str = "", page: str = "", options: Sequence[str] = ()
+) -> Iterator[str]:
     """Yield what to do now, in the order in which it is best done.
 
-    `result` is the run's result file, `page` its report in HTML, where they are known: commands
-    are then written as they can be typed.
+    `result` is the run's result file, `page` its report in HTML, `options` are those by which the
+    endpoint was reached and judged, where they are known: commands are then written as they can
+    be typed.
     """
     file = quote(result) if result else "RUN.json"
     if run.ended_by == "unreachable":
@@ -154,6 +157,7 @@ def next_steps(run: Run, result: str = "", page: str = "") -> Iterator[str]:
         if worst.findings:
             id = worst.findings[0].id
             told += f", finding {id}: wafermock replay {file} --finding {id}"
+            told += "".join(f" {quote(option)}" for option in options)
         yield told
         html = f"wafermock report {file} --format html --out run.html"
         yield f"Show all of it in a browser: {page or html}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, TextIO
 
@@ -55,10 +55,12 @@ def render(
     *,
     result: str = "",
     page: str = "",
+    options: Sequence[str] = (),
 ) -> str:
     """Write a summary of a run, `width` columns wide; `quiet`: one line.
 
-    `result` is the run's result file, `page` its report in HTML, if they are written already.
+    `result` is the run's result file, `page` its report in HTML, if they are written already;
+    `options` are those by which the endpoint was reached, for commands to have them too.
     """
     if quiet:
         return line(summary.headline(run), 2000) + "\n"
@@ -76,7 +78,7 @@ def render(
         legacy_windows=False,
         _environ={},
     )
-    _Page(console, run, tuple(summary.next_steps(run, result, page))).write()
+    _Page(console, run, tuple(summary.next_steps(run, result, page, options))).write()
     # Rich pads lines to the width where it indents; nobody wants to copy that.
     return "".join(f"{row.rstrip()}\n" for row in written.getvalue().split("\n")[:-1])
 
