@@ -185,8 +185,10 @@ def api_key(name: str | None, endpoint: Endpoint) -> str | None:
 def _header(text: str) -> tuple[str, str]:
     name, equals, variable = text.partition("=")
     value = os.environ.get(variable, "")
-    if not equals or not value:
+    if not equals or not variable:
         fail(f"--header {text}: write NAME=ENV, where the environment variable ENV has the value")
+    if not value:
+        fail(f"--header {text}: the environment has no variable {variable}, or it is empty")
     if any(sign in name + value for sign in "\r\n\0") or not name.strip():
         fail(f"--header {text}: no header can hold that")
     return name.strip(), value

@@ -164,6 +164,7 @@ def test_a_finding_that_was_not_looked_at_is_not_called_gone(
         (("http://u:p@host",), "--api-key-env"),
         (("http://h", "--api-key-env", "NOPE"), "no such variable"),
         (("http://h", "--header", "X"), "NAME=ENV"),
+        (("http://h", "--header", "X=NOPE"), "no variable NOPE, or it is empty"),
         (("http://h", "--report", "pdf=x"), "the formats are html"),
         (("http://h", "--time", "soon"), "--time"),
         (("http://h", "--expect", "nowhere.yaml"), "No such file"),
