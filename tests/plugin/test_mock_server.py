@@ -21,6 +21,7 @@ from cerebras.cloud.sdk import AsyncCerebras, Cerebras
 from openai import AsyncOpenAI, OpenAI
 
 from wafermock import MockServer, Space, contains
+from wafermock.spec import DocumentError
 
 MODEL = "gpt-oss-120b"
 MESSAGES = [{"role": "user", "content": "hi"}]
@@ -161,6 +162,20 @@ def test_settings_that_there_are_not(
         MockServer(**settings)
     with pytest.raises(kind, match=sentence):
         server.space(**settings)
+
+
+def test_a_document_of_ones_own_without_the_built_in_overlays(tmp_path: Path) -> None:
+    answer = {"description": "Said.", "content": {"application/json": {"schema": {"const": 7}}}}
+    operation = {"operationId": "chat", "responses": {"200": answer}}
+    file = tmp_path / "api.json"
+    file.write_text(json.dumps({
+        "openapi": "3.1.0", "info": {"title": "T", "version": "1"},
+        "paths": {"/v1/chat/completions": {"post": operation}},
+    }))  # fmt: skip
+    with pytest.raises(DocumentError, match=r"bare=True"):
+        MockServer(spec=file)
+    with MockServer(spec=file, bare=True) as mock:
+        assert httpx.post(f"{mock.url}/v1/chat/completions").json() == 7
 
 
 # ---------------------------------------------------------------------- clients of every kind

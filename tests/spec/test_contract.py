@@ -339,17 +339,37 @@ def test_an_overlay_that_breaks_the_shape(tmp_path: Path) -> None:
 @pytest.mark.parametrize("profile", profiles())
 def test_an_api_of_the_same_paths(tmp_path: Path, path: str, profile: str) -> None:
     """The built-in overlays are about Cerebras's documents, which their titles name; they are not
-    about somebody else's API, and where a document has changed too much, that is told."""
+    about somebody else's API."""
     body = {"content": {"application/json": {"schema": {"type": "object"}}}}
     post = {"requestBody": body, "responses": ANSWER["responses"]}
     theirs = write(tmp_path, "api.yaml", minimal(paths={path: {"post": post}}))
     contract = load_contract(profile, documents=[theirs])
     assert [(o.name, o.answer) for o in contract.operations] == [(f"POST {path}", None)]
+
+
+def test_a_document_that_the_built_in_overlays_do_not_fit(tmp_path: Path) -> None:
+    """It has the name and a path of the API, and little else of the published documents."""
     info = {"title": "Cerebras Inference", "version": "1"}
-    changed = write(tmp_path, "old.yaml", minimal(info=info, paths={path: {"post": post}}))
-    with pytest.raises(DocumentError, match="`--bare` applies none of the built-in overlays"):
-        load_contract(profile, documents=[changed])
-    assert load_contract(profile, documents=[changed], corrected=False).operations
+    post = {"requestBody": {"content": {"application/json": {}}}, **ANSWER}
+    document = minimal(info=info, paths={"/v1/chat/completions": {"post": post}})
+    path = write(tmp_path, "api.yaml", document)
+    with pytest.raises(DocumentError) as caught:
+        load_contract(documents=[path])
+    message = str(caught.value)
+    assert message.startswith(f"{path}:1: #: the built-in overlays")
+    assert re.search(
+        r"\([a-z-]+\.yaml:\d+, action \d+, target .*\): leave them out with --bare ", message
+    )
+    load_contract(documents=[path], corrected=False)
+
+
+def test_an_overlay_of_ones_own_that_does_not_fit_is_the_fault(tmp_path: Path) -> None:
+    action = {"target": "$.nope", "update": {"x": 1}}
+    overlay = {"overlay": "1.0.0", "info": {"title": "T", "version": "1"}, "actions": [action]}
+    mine = write(tmp_path, "overlay.yaml", overlay)
+    with pytest.raises(DocumentError, match=r"matches nothing in the document$") as caught:
+        load_contract(documents=[write(tmp_path, "api.yaml", minimal())], overlays=[mine])
+    assert caught.value.file == str(mine)
 
 
 JUNK: list[Any] = [

@@ -8,7 +8,7 @@ from msgspec import Struct
 from . import kept
 from .assemble import assemble
 from .contract import Contract
-from .document import Document, read_document
+from .document import Document, DocumentError, read_document
 
 HERE = Path(__file__).parent
 DEFAULT_PROFILE = "documented"
@@ -82,9 +82,28 @@ def _make_contract(files: Sources, profile: str, name: str | None) -> Contract:
 
     read = [read_document(path) for path in files.documents]
     catalogues = {c: read_document(HERE / f"{c}.yaml") for c in CATALOGUES}
-    contract = complete(merge(read), list(map(read_overlay, files.overlays)), catalogues, profile)
+    overlays = list(map(read_overlay, files.overlays))
+    try:
+        contract = complete(merge(read), overlays, catalogues, profile)
+    except DocumentError as error:
+        raise _unfit(error, read) from None
     if name is not None and not any(leads_to_files(document.root) for document in read):
         roots = {c: catalogue.root for c, catalogue in catalogues.items()}
         form = contract.schemas.validation_form
         kept.keep(name, {"document": contract.document, "validation_form": form, **roots})
     return contract
+
+
+def _unfit(error: DocumentError, read: Sequence[Document]) -> DocumentError:
+    """Say what to do where a built-in overlay does not fit a document of the user's own: nobody
+    can mend the overlay, as the error as it is would want."""
+    built_in = Path(error.file).parent == HERE / "overlays"
+    own = next((document for document in read if HERE not in document.path.parents), None)
+    if own is None or not built_in:
+        return error
+    where = f"{Path(error.file).name}:{error.line}, {error.message}"
+    return own.error(
+        f"the built-in overlays correct the published documents, and do not fit this one ({where}):"
+        " leave them out with --bare (in Python bare=True)",
+        (),
+    )

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 # Our own extension: the overlay is applied when one of these JSONPaths finds something.
 APPLIES_TO = "x-wafermock-applies-to"
 
-_BUILT_IN = Path(__file__).parent / "overlays"
-
 _DEEDS = ("update", "remove", "copy")
 
 
@@ -140,9 +138,7 @@ def apply_overlay(root: dict[str, Any], overlay: Overlay) -> None:
     for action in overlay.actions:
         found = find(action.target, root, action)
         if not found:
-            ours = overlay.document.path.parent == _BUILT_IN
-            hint = "; `--bare` applies none of the built-in overlays" if ours else ""
-            raise action.error(f"matches nothing in the document{hint}")
+            raise action.error("matches nothing in the document")
         if action.body.get("remove"):
             _remove(root, found, action)
         elif "copy" in action.body or "update" in action.body:

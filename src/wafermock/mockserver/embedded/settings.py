@@ -35,7 +35,7 @@ class SpaceSettings(Struct, frozen=True, kw_only=True):
     `strict`: a request that no expectation fits gets an error, where else it gets an answer of the
     mock's own. `unmatched`: such requests fail the test. The others are options of `wafermock
     serve`: times are `200ms` or a number of seconds, `limits` is `rpm=5,tpm=30k`; `spec` and
-    `overlay` are files of a contract of one's own.
+    `overlay` are files of a contract of one's own, which `bare` leaves without built-in overlays.
     """
 
     seed: int = 0
@@ -61,11 +61,12 @@ class SpaceSettings(Struct, frozen=True, kw_only=True):
     defect: str = ""
     spec: tuple[Path | str, ...] = ()
     overlay: tuple[Path | str, ...] = ()
+    bare: bool = False
 
     def contract(self) -> Contract:
         """Load the contract, once for all spaces that have the same. Raises ValueError for a
         profile that there is not, DocumentError for a file that cannot be used."""
-        return _contract(self.profile, self.spec, self.overlay)
+        return _contract(self.profile, self.spec, self.overlay, self.bare)
 
     def of_mock(self, pace: Pace | None) -> Settings:
         """Return the part of it that a mock has."""
@@ -111,6 +112,6 @@ def _listed(value: Any) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=32)
 def _contract(
-    profile: str, spec: tuple[Path | str, ...], overlay: tuple[Path | str, ...]
+    profile: str, spec: tuple[Path | str, ...], overlay: tuple[Path | str, ...], bare: bool
 ) -> Contract:
-    return load_contract(profile, spec, overlay)
+    return load_contract(profile, spec, overlay, corrected=not bare)
