@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,10 +27,11 @@ from wafermock.conformance.probes import (
     unable,
 )
 from wafermock.conformance.probes.asking import Asking
-from wafermock.conformance.probes.errors import LARGE, MIB, blown_up
+from wafermock.conformance.probes.errors import LARGE, MIB, blown_up, error_probes
 from wafermock.conformance.probes.requirements import breaking
 from wafermock.conformance.rule import Bench, Unsupported
 from wafermock.reports.run import Capability
+from wafermock.spec import load_contract
 
 from .judged import (
     PROFILES,
@@ -49,6 +51,27 @@ from .judged import (
 def requests(profile: str, most: int = 3) -> Iterator[Planned]:
     for item in (repeat(profile), *planned(profile, most)):
         yield from [item] if isinstance(item, Planned) else item.requests.values()
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_parameter_that_a_document_has_not_is_not_asked_for_wrongly(
+    known: bool, tmp_path: Path
+) -> None:
+    """Any value of it is valid where the body is open: to answer it is no fault."""
+    temperature = {"temperature": {"type": "number"}} if known else {}
+    known_to_all = {"model": {"type": "string"}, "messages": {"type": "array"}}
+    body = {"type": "object", "properties": {**known_to_all, **temperature}}
+    content = {"application/json": {"schema": body}}
+    operation = {"requestBody": {"content": content}, "responses": {"200": {"description": "."}}}
+    file = tmp_path / "api.json"
+    file.write_text(json.dumps({
+        "openapi": "3.1.0", "info": {"title": "T", "version": "1"},
+        "paths": {"/v1/chat/completions": {"post": operation}},
+    }))  # fmt: skip
+    contract = load_contract(documents=[file], corrected=False)
+    items = [weighted.item for weighted in error_probes(contract, SUBJECT)]
+    asked = {item.purpose.kind for item in items if isinstance(item, Planned)}
+    assert ("wrong type, stream: true" in asked) == known
 
 
 def sends_as_meant(endpoint: MockEndpoint, request: Planned) -> bool:

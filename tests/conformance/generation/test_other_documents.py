@@ -43,6 +43,11 @@ paths:
       parameters:
         - {name: thing, in: path, required: true, content: {text/plain: {}}}
       responses: {'200': {description: found}}
+  /search:
+    get:
+      operationId: search
+      parameters: [{name: q, in: query, required: true, schema: {type: string}}]
+      responses: {'200': {description: found}}
   /impossible:
     post:
       operationId: impossible
@@ -180,6 +185,9 @@ def test_examples_and_operations_without_a_body(shop: Contract) -> None:
     assert {(e.sent.method, e.sent.target) for e in made} >= {("GET", "/shops/aaa")}
     assert sum(e.purpose.kind == "example" for e in made) == 1
     assert {left.location.rsplit("/", 1)[-1] for left in told} == {"wrong", "get"}
+    # Without its query it would be no valid request, and its refusal no fault.
+    (search,) = (left for left in told if "search" in left.location)
+    assert search.why == "no request can be made: a value for the query parameter q"
 
 
 def test_paths_are_filled(shop: Contract) -> None:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from wafermock.spec import Contract
+from wafermock.spec import Contract, Operation
 from wafermock.spec.pointer import Pointer, format_pointer
 
 from ..generation.paths import path_values
@@ -106,6 +106,7 @@ def _bodyless(contract: Contract, subject: Subject, tell: Tell) -> Iterator[Plan
         is_of_models = operation.answer in ("model", "model.list")
         try:
             values = path_values(contract, operation, subject.model)
+            _needs_no_more(operation)
         except Unmakeable as reason:
             tell(LeftOut(location, "no body", f"no request can be made: {reason}"))
             continue
@@ -120,3 +121,10 @@ def _bodyless(contract: Contract, subject: Subject, tell: Tell) -> Iterator[Plan
             needs=("models",) if is_of_models else (),
             facts={"optional": not is_of_models},
         )
+
+
+def _needs_no_more(operation: Operation) -> None:
+    """Raise Unmakeable for an operation that wants parameters beside those of its path."""
+    for parameter in operation.parameters:
+        if parameter.required and parameter.place != "path":
+            raise Unmakeable(f"a value for the {parameter.place} parameter {parameter.name}")

@@ -187,10 +187,12 @@ class _Errors:
         yield self._plan(
             QUICK, "unknown model", "model", missing, *at, asked=unknown, meant="invalid"
         )
-        yield self._plan(
-            QUICK, "wrong type, stream: true", "constraint", broken, *at, asked=wrong,
-            meant="invalid",
-        )  # fmt: skip
+        # A document of the user's own need not have the parameter: then any value will do.
+        if not self.asking.keeps(self.operation, wrong):
+            yield self._plan(
+                QUICK, "wrong type, stream: true", "constraint", broken, *at, asked=wrong,
+                meant="invalid",
+            )  # fmt: skip
         yield self._plan(
             STANDARD, "unknown model, stream: true", "model", missing, *at,
             asked={**unknown, "stream": True}, meant="invalid",
