@@ -18,6 +18,7 @@ from .answers_read import Given, read_given
 from .conformance.apps import Send, serving
 from .conformance.client import Client
 from .conformance.endpoint import Endpoint, EndpointError
+from .conformance.error_bodies import clean_refusal
 from .conformance.exchange import Exchange, Meant, Purpose, Received, Sent
 from .conformance.planned import Subject, plan
 from .conformance.rule import Bench, Rule
@@ -26,8 +27,8 @@ from .conformance.tally import Shown, Tally
 from .conformance.wire import Silence
 from .spec import Contract, Operation, load_contract
 
-# Whether a valid request should have been answered is not the question here: a limit that is
-# reached, or a model that is not there, is an answer too.
+# Whether a valid request should have been answered is not the question of a response that is given:
+# a limit that is reached, or a model that is not there, is an answer too.
 _NOT_ASKED = ("ERR-VALID-ANSWERED",)
 
 # Of a body alone, without its head, these say nothing.
@@ -40,6 +41,9 @@ _OF_REQUESTS = ("SEM-CHOICES-COUNT", "SEM-TOOL-OFFERED")
 _FOR_NOW = (401, 402, 403, 408, 429)
 
 _SHOWN = 20
+
+# The kind of an exchange that `assert_conforms` has begun itself.
+ASKED_HERE = "asked"
 
 # What is asked of an operation, by what it is answered with.
 _SAYING_HELLO: dict[str, dict[str, Any]] = {
@@ -69,7 +73,7 @@ def assert_conforms(
     `operation` is an id or a path of the contract; by default that which was asked, else chat.
     `request` is the body that was sent, where a response does not know it: what was asked decides
     on much of what may be answered. `model`, `api_key` and `headers` are for requests that are
-    sent. `allow` are ids of rules that may be broken.
+    sent; one that is made here must not be refused. `allow` are ids of rules that may be broken.
 
     Raises AssertionError; TypeError for what is no answer, LookupError for an operation or a rule
     that there is not.
@@ -78,7 +82,9 @@ def assert_conforms(
     used = contract or load_contract()
     unknown = sorted(set(allow) - {rule.id for rule in all_rules()})
     if unknown:
-        raise LookupError(f"there is no rule {unknown[0]!r}; `wafermock check` names those it has")
+        raise LookupError(
+            f"there is no rule {unknown[0]!r}; `wafermock rules` lists those there are"
+        )
     wanted = None if operation is None else find_operation(used, operation)
     exchanges = _exchanges(answered, wanted, used, request, model, api_key, headers or {})
     broken = [
@@ -89,6 +95,23 @@ def assert_conforms(
     ]
     if broken:
         raise AssertionError(_message(broken, api_key))
+    if request is None:
+        _all_answered(
+            (exchange for exchange, _ in exchanges if exchange.purpose.kind == ASKED_HERE), api_key
+        )
+
+
+def _all_answered(asked: Iterable[Exchange], api_key: str | None) -> None:
+    """Fail for a refusal of what was asked here: nobody else sees its status, and a server that
+    refuses everything has shown nothing."""
+    __tracebackhide__ = True
+    for exchange in asked:
+        if exchange.received is not None and not exchange.accepted:
+            told = clean_refusal(exchange) or str(exchange.received.status)
+            raise AssertionError(
+                f"{_head(exchange)}: a valid request is refused: {without_key(told, api_key)}; are "
+                "api_key= and model= right? (request=... asks for something else)"
+            )
 
 
 def judged(exchange: Exchange, contract: Contract, unjudged: tuple[str, ...] = ()) -> list[Shown]:
@@ -125,17 +148,22 @@ def shown_breach(shown: Shown) -> str:
     """Write a breach in a line."""
     breach = shown.breach
     where = f" at {breach.where}" if breach.where else ""
-    return f"{shown.rule}{where}: expected {breach.expected}; {breach.actual}"
+    return f"{shown.rule}{where}: expected {breach.expected}, got {breach.actual}"
 
 
 def _exchange(
-    number: str, sent: Sent, received: Received, asked: Any, operation: Operation | None
+    number: str,
+    sent: Sent,
+    received: Received,
+    asked: Any,
+    operation: Operation | None,
+    kind: str = "given",
 ) -> Exchange:
     refused = 400 <= received.status < 500 and received.status not in _FOR_NOW
     meant: Meant = "invalid" if refused else "valid"
     statuses = (received.status,) if refused else ()
     where = f"#/paths/{operation.path.replace('/', '~1')}/{operation.method}" if operation else ""
-    purpose = Purpose("assert_conforms", "given", where, meant, statuses)
+    purpose = Purpose("assert_conforms", kind, where, meant, statuses)
     return Exchange(number, purpose, sent, operation, asked, received)
 
 
@@ -231,7 +259,12 @@ async def _sent_to(
     for number, body in enumerate(bodies, start=1):
         values = {p.name: subject.model for p in operation.parameters if p.place == "path"}
         planned = plan(
-            operation, body, subject, campaign="assert_conforms", kind="given", path_values=values
+            operation,
+            body,
+            subject,
+            campaign="assert_conforms",
+            kind=ASKED_HERE,
+            path_values=values,
         )
         try:
             received = await send(planned.sent)
@@ -239,7 +272,7 @@ async def _sent_to(
             raise AssertionError(
                 f"{operation.method.upper()} {planned.sent.target}: no answer: {silence.reason}"
             ) from None
-        found.append(_exchange(str(number), planned.sent, received, body, operation))
+        found.append(_exchange(str(number), planned.sent, received, body, operation, ASKED_HERE))
     return found
 
 
@@ -272,9 +305,7 @@ def _message(broken: Sequence[tuple[Exchange, Shown]], api_key: str | None) -> s
     head = ""
     for exchange, shown in broken[:_SHOWN]:
         assert exchange.received is not None
-        stream = " (a stream)" if exchange.wants_stream else ""
-        path = exchange.sent.target.partition("?")[0]
-        this = f"  {exchange.sent.method} {path}{stream} → {exchange.received.status}"
+        this = f"  {_head(exchange)} → {exchange.received.status}"
         lines += [this] if this != head else []
         head = this
         rule = levels[shown.rule].described
@@ -284,6 +315,11 @@ def _message(broken: Sequence[tuple[Exchange, Shown]], api_key: str | None) -> s
         lines.append(f"  and {len(broken) - _SHOWN} more")
     text = "\n".join(lines)
     return without_key(text, api_key)
+
+
+def _head(exchange: Exchange) -> str:
+    stream = " (a stream)" if exchange.wants_stream else ""
+    return f"{exchange.sent.method} {exchange.sent.target.partition('?')[0]}{stream}"
 
 
 def without_key(text: str, api_key: str | None) -> str:

@@ -108,6 +108,20 @@ def test_a_url_is_asked_for_both(space: Space, broken: bool) -> None:
     assert len(space.calls) == 5
 
 
+def test_a_url_that_refuses_what_is_asked_of_it_has_shown_nothing(server: MockServer) -> None:
+    """A wrong key, a wrong model: else every such test would pass."""
+    strict = server.space(api_key="right", models="strict")
+    with pytest.raises(
+        AssertionError,
+        match=r"^POST /v1/chat/completions: a valid request is refused: 401: .*api_key=",
+    ):
+        assert_conforms(strict.url, api_key="wrong")
+    with pytest.raises(AssertionError, match=r"refused: 404: .* are api_key= and model= right"):
+        assert_conforms(strict.url, api_key="right", model="nobody")
+    assert_conforms(strict.url, api_key="wrong", request=BODY)
+    assert_conforms(strict.url, api_key="right")
+
+
 def test_errors_conform_as_well(space: Space, broken: bool) -> None:
     space.fail_next("server_error")
     with httpx.Client(trust_env=False, verify=False, headers=KEY) as client:
@@ -231,7 +245,7 @@ def test_what_cannot_be_judged_is_told() -> None:
         assert_conforms(3)
     with pytest.raises(LookupError, match="has no operation 'chat'; it has createChatCompletion"):
         assert_conforms({}, "chat")
-    with pytest.raises(LookupError, match="there is no rule 'X'"):
+    with pytest.raises(LookupError, match="there is no rule 'X'; `wafermock rules` lists"):
         assert_conforms({}, allow=["X"])
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
