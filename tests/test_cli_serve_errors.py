@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from wafermock.cli import main
+from wafermock.contract_options import cannot_listen
 
 PATHS = {"/a": {"get": {"operationId": "a", "responses": {"200": {"description": "Fine"}}}}}
 FINE = {"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": PATHS}
@@ -147,6 +148,22 @@ def test_a_port_that_is_taken() -> None:
         message = refused("--port", port)
     why = f"{os.strerror(errno.EADDRINUSE)}; --port 0 picks a free port"
     assert message == f"cannot listen on 127.0.0.1:{port}: {why}"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address"),
+        socket.gaierror(socket.EAI_NONAME, "Name or service not known"),
+    ],
+    ids=["of another machine", "of nobody"],
+)
+def test_a_host_that_is_not_this_machine(error: OSError) -> None:
+    message = cannot_listen("203.0.113.7", 4010, error)
+    assert message.startswith("cannot listen on 203.0.113.7:4010: ")
+    assert message.endswith(
+        "; --host is an address of this machine, as 127.0.0.1, or 0.0.0.0 for all it has"
+    )
 
 
 @pytest.mark.parametrize("option", ["--watch", "--strict-script"])

@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 from pathlib import Path
+from socket import gaierror
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -37,6 +38,10 @@ def cannot_listen(host: str, port: int, error: OSError | UnicodeError) -> str:
         why = error.strerror or str(error)
     if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
         why += "; --port 0 picks a free port"
+    elif isinstance(error, OSError) and (
+        isinstance(error, gaierror) or error.errno == errno.EADDRNOTAVAIL
+    ):
+        why += "; --host is an address of this machine, as 127.0.0.1, or 0.0.0.0 for all it has"
     return f"cannot listen on {host}:{port}: {why}"
 
 
