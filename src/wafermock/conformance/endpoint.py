@@ -51,8 +51,13 @@ class Endpoint:
     def at(cls, url: str, *, insecure: bool = False, ca_file: str | None = None) -> "Endpoint":
         """Read a base URL. Raises EndpointError."""
         parts = _split(url)
+        path = parts.path.rstrip("/")
+        if path.endswith("/completions"):  # of chats too
+            base = path.removesuffix("/completions").removesuffix("/chat").removesuffix("/v1")
+            short = f"{parts.scheme}://{parts.netloc}{base}"
+            raise EndpointError(f"{url!r} is where one operation is; name the base URL, as {short}")
         host = _ascii(parts.hostname or "", url)
-        base = parts.path.rstrip("/").removesuffix("/v1").rstrip("/")
+        base = path.removesuffix("/v1").rstrip("/")
         port = parts.port if parts.port is not None else _PORTS[parts.scheme]
         endpoint = cls(parts.scheme, host, port, base, insecure, ca_file)
         if parts.scheme == "http" and (insecure or ca_file):

@@ -48,6 +48,8 @@ def test_base_urls(url: str, host: str, port: int, base: str, authority: str) ->
         ("http://a b.test", "no name of a host"),
         ("http://a.test/a b", "percent-encoded"),
         ("http://a.test/?x=1", "no query"),
+        ("http://a.test/v1/chat/completions", "name the base URL, as http://a.test$"),
+        ("http://a.test:81/api/v1/completions/", "name the base URL, as http://a.test:81/api$"),
         ("http://a.test/#x", "no query and no fragment"),
         ("http://" + "é" * 80 + ".test", "no name of a host"),
     ],
