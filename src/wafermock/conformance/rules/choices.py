@@ -36,7 +36,8 @@ def choices_count(answer: Answer, bench: Bench) -> Iterator[Found]:
 def choices_index(answer: Answer, bench: Bench) -> Iterator[Found]:
     told = [whole_number(choice.node.get("index")) for choice in answer.choices]
     if None not in told and sorted(map(str, told)) != sorted(map(str, range(len(told)))):
-        yield answer.breach((*answer.choices[0].at, "index"), f"0 to {len(told) - 1}", shown(told))
+        wanted = f"0 to {len(told) - 1}" if len(told) > 1 else "[0]"
+        yield answer.breach((*answer.choices[0].at, "index"), wanted, shown(told))
 
 
 @BOOK.answer_rule(
