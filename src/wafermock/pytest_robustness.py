@@ -20,7 +20,7 @@ _MARKER = (
     "(default: 1), in trials of failures."
 )
 _DELIVERY, _FAILURE = "wafermock_delivery", "wafermock_failure"
-_PROPERTY = "wafermock_verdict"
+_PROPERTY, _UNSTREAMED = "wafermock_verdict", "wafermock_unstreamed"
 # What judges is imported by the first test that wants it: nobody is judged before.
 _JUDGE = "wafermock.mockserver.robustness"
 
@@ -154,25 +154,35 @@ def pytest_runtest_makereport(
         from wafermock.mockserver.robustness.summary import packed
 
         # A project may have a fixture of its own by this name.
-        found = verdicts(space) if isinstance(space, Space) else []
-        report.user_properties += [(_PROPERTY, packed(each, item.name)) for each in found]
+        if isinstance(space, Space):
+            found = verdicts(space)
+            report.user_properties += [(_PROPERTY, packed(each, item.name)) for each in found]
+            if _is_unstreamed(getattr(item, "funcargs", {}).get(_DELIVERY), space):
+                report.user_properties.append((_UNSTREAMED, item.name))
     return report
+
+
+def _is_unstreamed(trial: Trial | None, space: Space) -> bool:
+    """Say whether a delivery shows on streams alone, and the client has asked for none."""
+    calls = space.calls
+    return trial is not None and "stream" in trial.on and not any(call.stream for call in calls)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say what the verdicts of the session come to."""
     reports = [report for listed in terminalreporter.stats.values() for report in listed]
-    texts = [
-        value
-        for report in reports
-        if getattr(report, "when", "") == "call"
-        for name, value in report.user_properties
-        if name == _PROPERTY
-    ]
-    if not texts:
+    found: dict[str, list[str]] = {_PROPERTY: [], _UNSTREAMED: []}
+    for report in reports:
+        if getattr(report, "when", "") == "call":
+            for name, value in report.user_properties:
+                if name in found:
+                    found[name].append(value)
+    if not any(found.values()):
         return
-    from wafermock.mockserver.robustness.summary import summary
+    from wafermock.mockserver.robustness.summary import summary, unstreamed
 
     terminalreporter.section("wafermock: the clients under test")
-    for line in summary(texts):
+    for line in summary(found[_PROPERTY]):
         terminalreporter.write_line(line)
+    if found[_UNSTREAMED]:
+        terminalreporter.write_line(unstreamed(found[_UNSTREAMED]))

@@ -45,6 +45,26 @@ def test_one_test_runs_for_every_delivery(run: Run) -> None:
     """
     )
     result.assert_outcomes(passed=len(delivery_trials()))
+    # This client asks for no stream: most deliveries have not been tried on it at all.
+    idle = sum("stream" in trial.on for trial in delivery_trials())
+    result.stdout.fnmatch_lines([
+        "*= wafermock: the clients under test =*",
+        f"no stream was asked for in {idle} tests of a delivery of streams: test_reads?inside_data?*",
+    ])  # fmt: skip
+
+
+def test_streams_were_tried(run: Run) -> None:
+    result = run(
+        CLIENT
+        + """
+    @pytest.mark.parametrize("wafermock_delivery", ["crlf", "bytewise"], indirect=True)
+    def test_reads(wafermock, wafermock_delivery):
+        body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": True}
+        httpx.post(f"{wafermock.url}/v1/chat/completions", json=body,
+                   headers={"authorization": "Bearer test"})
+    """
+    )
+    result.stdout.no_fnmatch_line("*no stream*")
 
 
 def test_one_test_runs_for_every_failure(run: Run) -> None:

@@ -45,6 +45,12 @@ def summary(texts: Iterable[str]) -> Iterator[str]:
         yield f"  nothing happened in {len(idle)} ({why}): {_some(idle)}"
 
 
+def unstreamed(tests: list[str]) -> str:
+    """Say that tests tried deliveries of streams on whole answers, which come as always."""
+    told = "1 test" if len(tests) == 1 else f"{len(tests)} tests"
+    return f"no stream was asked for in {told} of a delivery of streams: {_some(tests)}"
+
+
 def _some(tests: list[str]) -> str:
     more = len(tests) - _NAMED
     return ", ".join(tests[:_NAMED]) + (f" and {more} more" if more > 0 else "")
