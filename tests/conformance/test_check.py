@@ -1,8 +1,10 @@
 """Whole runs against the mock: every rule decided, the budget kept, parts that make one run."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,6 +101,23 @@ def test_what_breaks_is_found_and_made_small(serve: Callable[..., Any]) -> None:
     assert "= " in first.expected
     assert first.actual.isdecimal()
     assert KEY not in first.curl + first.python
+
+
+def test_a_limit_that_is_not_kept_shows_in_the_shortest_answer(
+    serve: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Whoever reads `max_tokens` alone answers as asked for as long as the answer is short."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": "A river is water."}}
+    answer = {
+        "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "gpt-oss-120b",
+        "system_fingerprint": "fp_1", "choices": [{**choice, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 5, "total_tokens": 10},
+    }  # fmt: skip
+    script = tmp_path / "short.json"
+    match = {"operation": "createChatCompletion", "stream": False}
+    script.write_text(json.dumps({"rules": [{"match": match, "reply": {"body": answer}}]}))
+    mock = serve("--models", "strict", "--api-key", KEY, "--script", str(script))
+    assert "SEM-LENGTH-BOUND" in states(run(mock.url), "FAIL")
 
 
 def test_a_budget_is_kept(url: str) -> None:

@@ -23,8 +23,13 @@ _FUNCTION: dict[str, Any] = TOOL["function"]
 _STRICT = {"type": "function", "function": {**_FUNCTION, "strict": True}}
 _NAMED = {"type": "function", "function": {"name": _FUNCTION["name"]}}
 
+# Fewer tokens than any model says something in: a limit that is not kept shows, however short the
+# answers of a server are.
+FEW = 3
+
 # The kind, what is asked for beside the words, how long the answer may be, and what it needs.
 _CHAT: tuple[tuple[str, Mapping[str, Any], int, tuple[str, ...]], ...] = (
+    ("cut short", {}, FEW, ()),
     ("stop", {"stop": [" "]}, SOME, ()),
     ("logprobs", {"logprobs": True, "top_logprobs": 3}, SOME, ("logprobs",)),
     (
