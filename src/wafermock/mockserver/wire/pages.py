@@ -17,8 +17,9 @@ from .readers import READERS
 
 _CHOOSING = """
 An entry is chosen by name, with parameters behind a colon where the defaults do not suit: `{name}`
-or `{example}`; several have `;` between them. Each takes `rate` as well, the part of the calls it
-happens to (`rate=0.3`, or `rate=30%`): which ones, the seed and the call decide, so a run repeats.
+or `{example}`. Several parameters have `,` between them, several entries `;`. Each entry takes
+`rate` as well, the part of the calls it happens to (`{example},rate=30%`): which ones, the seed and
+the call decide, so a run repeats.
 
 | for | choose it by |
 | --- | --- |
