@@ -44,6 +44,8 @@ def test_parameters_and_defaults() -> None:
     [
         ("stal", "there is no failure 'stal', did you mean 'stall'?; there are: context_length_"),
         ("", "there is no failure ''; there are: "),
+        ("503", "no failure '503'; by their names, of this status there are: service_unavailable"),
+        ("599", "there is no failure '599'; there are: "),
         ("stall:", "failure 'stall:': '' is not key=value; write it as stall:after=3"),
         ("stall:3", "failure 'stall:3': '3' is not key=value; write it as stall:after=3"),
         ("no_body:x", "failure 'no_body:x': 'x' is not key=value; write it as no_body or "),
