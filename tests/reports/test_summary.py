@@ -111,8 +111,9 @@ def test_what_to_do_next() -> None:
     told = "\n".join(summary.next_steps(rich_run(), "a.json", "a.html"))
     assert "Show all of it in a browser: a.html" in told
     assert "run.html" not in told
-    (clean,) = summary.next_steps(clean_run())
-    assert "compare" in clean
+    (clean,) = summary.next_steps(clean_run(), "a.json")
+    assert clean.startswith("Keep a copy of a.json")
+    assert clean.endswith("wafermock report compare COPY.json a.json")
     assert "larger budget" in "".join(summary.next_steps(replace(clean_run(), ended_by="budget")))
     stopped = "".join(summary.next_steps(replace(clean_run(), ended_by="interrupted")))
     assert "--resume" in stopped

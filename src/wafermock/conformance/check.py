@@ -290,7 +290,7 @@ class Course:
         if refusals and all(refusals):
             raise CannotCheck(self.masking.text(
                 f"{self.order.endpoint.url} refuses everything that it was asked, beginning with "
-                f"{refusals[0]}: is the key right (--api-key-env), the model (--model "
+                f"{refusals[0].rstrip('.')}: is the key right (--api-key-env), the model (--model "
                 f"{self.subject.model}), and the path of the URL?"
             ))  # fmt: skip
         repeat = repeat_probe(self.order.contract, self.subject, self.order.seed)

@@ -167,7 +167,10 @@ def next_steps(
     if run.ended_by == "budget":
         yield f"Run it again with a larger budget: {ENDINGS[run.ended_by]}."
     if not run.findings and run.ended_by == "done":
-        yield "Keep the result file, and compare the next run with it: wafermock report compare."
+        yield (
+            f"Keep a copy of {file}, which the next run may write over, and compare the two: "
+            f"wafermock report compare COPY.json {file}"
+        )
 
 
 @dataclass(frozen=True)
