@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 # Commands in modules of their own, imported when they are asked for: `serve` shall start at once.
 ELSEWHERE = {
-    "check": "check_commands",
+    "check": "check_command",
     "record": "record_command",
-    "replay": "check_commands",
+    "replay": "replay_command",
     "report": "report_commands",
-    "rules": "check_commands",
+    "rules": "rules_command",
     "script": "script_commands",
     "spec": "spec_commands",
 }

@@ -167,9 +167,10 @@ def test_settings_that_there_are_not(
 def test_a_document_of_ones_own_without_the_built_in_overlays(tmp_path: Path) -> None:
     answer = {"description": "Said.", "content": {"application/json": {"schema": {"const": 7}}}}
     operation = {"operationId": "chat", "responses": {"200": answer}}
+    operation["requestBody"] = {"content": {"application/json": {}}}
     file = tmp_path / "api.json"
     file.write_text(json.dumps({
-        "openapi": "3.1.0", "info": {"title": "T", "version": "1"},
+        "openapi": "3.1.0", "info": {"title": "Cerebras, changed", "version": "1"},
         "paths": {"/v1/chat/completions": {"post": operation}},
     }))  # fmt: skip
     with pytest.raises(DocumentError, match=r"bare=True"):

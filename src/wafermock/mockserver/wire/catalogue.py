@@ -202,7 +202,9 @@ class Catalogue(Mapping[str, Entry]):
     def _entry(self, name: str) -> Entry:
         key = name.strip().replace("-", "_")
         if key not in self._entries:
-            meant = [entry.name for entry in self._entries.values() if entry.says.startswith(f"{key}: ")]
+            meant = [
+                entry.name for entry in self._entries.values() if entry.says.startswith(f"{key}: ")
+            ]
             if meant:  # the status of an error
                 raise CatalogueError(
                     f"there is no {self.noun} {key!r}; by their names, of this status there are: "

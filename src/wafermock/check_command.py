@@ -1,4 +1,4 @@
-"""`wafermock check`, `wafermock rules` and `wafermock replay`: the judge on the command line."""
+"""`wafermock check`: the judge on the command line."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from click.core import ParameterSource
 
 from . import extra
 from .contract_options import CONTRACT_OPTIONS, contract_options, fail, load
+from .endpoint_options import api_key, endpoint_options, own_header, reached_by
 from .reports.summary import UNREACHABLE
 
 if TYPE_CHECKING:
     from .conformance.check import Order
-    from .conformance.endpoint import Endpoint
     from .conformance.workers import Workers
     from .reports.baseline import Baseline
-    from .reports.run import Budget, Finding, Run
+    from .reports.run import Budget, Run
     from .spec import Contract
 
 
@@ -27,24 +27,6 @@ RESULT = Path("wafermock-run.json")
 
 # The options, by their parameters, that make a budget.
 BOUNDS = ("budget_name", "max_requests", "max_tokens", "seconds", "rate", "concurrency")
-
-
-def endpoint_options(command: Any) -> Any:
-    """The options that say how an endpoint is reached."""
-    for option in (
-        click.option("--ca-file", metavar="FILE", help="Trust the certificates in it (PEM)."),
-        click.option("--insecure", is_flag=True, help="Trust whoever answers: no TLS checks."),
-        click.option(
-            "--api-key-env", metavar="NAME",
-            help="The environment variable that holds the API key. The key is never written down.",
-        ),
-        click.option(
-            "--header", "header_envs", multiple=True, metavar="NAME=ENV",
-            help="Send a header whose value an environment variable holds; may repeat.",
-        ),
-    ):  # fmt: skip
-        command = option(command)
-    return command
 
 
 @click.command()
@@ -107,7 +89,7 @@ def check(url: str, **options: Any) -> None:
         run, notes = _apply(run, known)
     _write(run, out, files)
     page = next((str(file) for name, file in files if name == "html"), "")
-    _tell(run, notes, quiet, result=str(out), page=page, options=_reached_by(options, sources))
+    _tell(run, notes, quiet, result=str(out), page=page, options=reached_by(options, sources))
     sys.exit(summary.exit_code(run))
 
 
@@ -146,7 +128,7 @@ def _order(url: str, contract: Contract, options: dict[str, Any]) -> Order:
         _budget(options),
         options["model"],
         api_key(options["api_key_env"], endpoint),
-        tuple(_header(text) for text in options["header_envs"]),
+        tuple(own_header(text) for text in options["header_envs"]),
         options["seed"],
         facts=facts,
         examples=options["examples"],
@@ -170,28 +152,6 @@ def _budget(options: dict[str, Any]) -> Budget:
         rate=options["rate"],
         concurrency=options["concurrency"],
     )
-
-
-def api_key(name: str | None, endpoint: Endpoint) -> str | None:
-    """Return the key that is sent to an endpoint. Ends with a line where there is none."""
-    from .conformance.endpoint import EndpointError, key_of
-
-    try:
-        return key_of(endpoint, name, os.environ)
-    except EndpointError as error:
-        fail(str(error))
-
-
-def _header(text: str) -> tuple[str, str]:
-    name, equals, variable = text.partition("=")
-    value = os.environ.get(variable, "")
-    if not equals or not variable:
-        fail(f"--header {text}: write NAME=ENV, where the environment variable ENV has the value")
-    if not value:
-        fail(f"--header {text}: the environment has no variable {variable}, or it is empty")
-    if any(sign in name + value for sign in "\r\n\0") or not name.strip():
-        fail(f"--header {text}: no header can hold that")
-    return name.strip(), value
 
 
 def _before(out: Path, order: Order) -> Run:
@@ -304,17 +264,6 @@ def _write(run: Run, out: Path, files: list[tuple[str, Path]]) -> None:
         fail(f"{error.filename}: {error.strerror}")
 
 
-def _reached_by(options: dict[str, Any], sources: dict[str, Any]) -> list[str]:
-    """Return the options that `replay` wants too, as they were given. The profile is in the run."""
-    given = [("--api-key-env", options["api_key_env"]), ("--ca-file", options["ca_file"])]
-    given += [("--header", header) for header in options["header_envs"]]
-    given += [("--spec", file) for file in sources["documents"]]
-    given += [("--overlay", file) for file in sources["overlays"]]
-    flags = {"--insecure": options["insecure"], "--bare": sources["bare"]}
-    valued = [word for name, value in given if value for word in (name, str(value))]
-    return valued + [name for name, on in flags.items() if on]
-
-
 def _tell(run: Run, notes: tuple[str, ...], quiet: bool, **known: Any) -> None:
     """Show a run. `known` is what `text.render` is told of the files and options of it."""
     from .reports import text
@@ -323,107 +272,3 @@ def _tell(run: Run, notes: tuple[str, ...], quiet: bool, **known: Any) -> None:
     click.echo(text.render(run, width, color, quiet, **known), nl=False, color=color)
     for note in notes:
         click.echo(note, err=True)
-
-
-@click.command()
-@click.argument("ids", nargs=-1, metavar="[RULE]...")
-@click.option("--group", metavar="GROUP", help="Only the rules of a group, as STREAM or ERRORS.")
-def rules(ids: tuple[str, ...], group: str | None) -> None:
-    """List the rules, or show some in full."""
-    from difflib import get_close_matches
-
-    from .conformance.rules import all_rules
-
-    listed = {rule.id: rule.described for rule in all_rules()}
-    groups = list(dict.fromkeys(rule.group for rule in listed.values()))
-    if group is not None and group.upper() not in groups:
-        fail(f"--group {group}: there are {', '.join(groups)}")
-    for id in ids:
-        if id.upper() not in listed:
-            near = get_close_matches(id.upper(), listed, 1)
-            fail(f"no rule {id}, " + (
-                f"did you mean {near[0]}?" if near else "see `wafermock rules`"
-            ))  # fmt: skip
-    if ids:
-        for number, id in enumerate(ids):
-            rule = listed[id.upper()]
-            click.echo("\n" * bool(number) + f"{rule.id}  {rule.level}  {rule.group}")
-            click.echo(f"  {rule.requirement}\n  Source: {rule.source}\n  Guards: {rule.guards}")
-        return
-    wide = max(map(len, listed))
-    for rule in listed.values():
-        if group is None or rule.group == group.upper():
-            click.echo(f"{rule.id:{wide}}  {rule.level:6}  {rule.requirement}")
-
-
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--url", help="Where to send it (default: where it was found).")
-@click.option("--finding", "ids", multiple=True, metavar="ID", help="Only these findings, as F3.")
-@endpoint_options
-@contract_options
-def replay(
-    file: Path,
-    url: str | None,
-    ids: tuple[str, ...],
-    api_key_env: str | None,
-    header_envs: tuple[str, ...],
-    insecure: bool,
-    ca_file: str | None,
-    **sources: Any,
-) -> None:
-    """Send the requests of findings again, and judge the answers.
-
-    FILE is a result file. Exit code: 0 none shows any more, 1 some do or were not judged, 3 none
-    was judged (out of reach, or a wrong key).
-    """
-    from .conformance.endpoint import Endpoint, EndpointError
-
-    extra.needs(*extra.CONFORMANCE)
-    run = read_run(file)
-    findings = [finding for finding in run.findings if not ids or finding.id in ids]
-    missing = set(ids) - {finding.id for finding in findings}
-    if missing:
-        ends = [finding.id for finding in (*run.findings[:1], *run.findings[1:][-1:])]
-        known = f"there are {' to '.join(ends)}" if ends else "there are none"
-        fail(f"{file} has no finding {', '.join(sorted(missing))}; {known}")
-    try:
-        endpoint = Endpoint.at(url or run.endpoint.url, insecure=insecure, ca_file=ca_file)
-    except EndpointError as error:
-        fail(str(error))
-    given = click.get_current_context().get_parameter_source("profile")
-    if given is ParameterSource.DEFAULT:
-        sources["profile"] = run.tool.profile
-    key, own = api_key(api_key_env, endpoint), tuple(map(_header, header_envs))
-    sys.exit(_replayed(findings, endpoint, key, own, load(**sources)))
-
-
-def _replayed(
-    findings: list[Finding],
-    endpoint: Any,
-    key: str | None,
-    own: tuple[tuple[str, str], ...],
-    contract: Contract,
-) -> int:
-    import asyncio
-
-    from .conformance.planned import Subject
-    from .conformance.replayed import Replayed, replayed
-    from .reports.visible import line
-
-    subject = Subject("", key, own)
-    results: list[Replayed] = asyncio.run(replayed(findings, endpoint, subject, contract))
-    for result in results:
-        shown = f"{result.finding.id} {result.finding.rule}"
-        if result.silent:
-            click.echo(f"{shown}: no answer: {line(result.silent)}")
-        elif result.unjudged:
-            click.echo(f"{shown}: not judged: {result.unjudged}")
-        elif result.still:
-            click.echo(f"{shown}: still: {line(result.still)}")
-        else:
-            click.echo(f"{shown}: does not show any more")
-    untold = [bool(result.silent or result.unjudged) for result in results]
-    if results and all(untold):
-        return UNREACHABLE
-    return int(any(untold) or any(result.still for result in results))
