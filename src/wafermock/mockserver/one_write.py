@@ -19,24 +19,29 @@ from .exchange import Answer
 _AT_ONCE = 64 * 1024
 
 
-def last_of(data: bytes) -> tuple[bytes, bytes]:
-    """Return what of a write may have to wait for a slow reader, and the last of it, which is over
-    as soon as it is begun. The first is empty where all goes at once."""
-    return data[:-_AT_ONCE], data[-_AT_ONCE:]
+def goes_at_once(data: bytes) -> bool:
+    """Say whether a write is over as soon as it is begun: it does not wait for a slow reader."""
+    return len(data) <= _AT_ONCE
 
 
-async def write_last(
-    writer: AbstractStreamWriter, data: bytes, over: Callable[[], None] = lambda: None
-) -> None:
+async def write_first(writer: AbstractStreamWriter, data: bytes) -> bytes:
+    """Write what may have to wait for a slow reader, and return the last of it, which goes at once.
+
+    Raises ConnectionResetError when the client has left.
+    """
+    if not goes_at_once(data):
+        await writer.write(data[:-_AT_ONCE])
+        await writer.drain()
+    return data[-_AT_ONCE:]
+
+
+async def write_last(writer: AbstractStreamWriter, data: bytes, over: Callable[[], None]) -> None:
     """Write the last of an answer. `over` is called when no more is left than goes at once: before
     its last byte, and not at all where a client leaves much of it unread.
 
     Raises ConnectionResetError when the client has left.
     """
-    first, last = last_of(data)
-    if first:
-        await writer.write(first)
-        await writer.drain()
+    last = await write_first(writer, data)
     over()
     await writer.write(last)
 
@@ -65,10 +70,7 @@ class OneWrite(Written):
 
     async def begin(self, request: web.BaseRequest) -> None:
         """Write what may have to wait for a slow reader, and leave the last of it to be sent."""
-        first, self._message = last_of(self._message)
-        if first:
-            await request.writer.write(first)
-            await request.writer.drain()
+        self._message = await write_first(request.writer, self._message)
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         await request.writer.write(self._message)

@@ -15,7 +15,7 @@ from . import web
 from .clock import Clock, Stopwatch
 from .draws import Draws
 from .exchange import Answer, Request
-from .one_write import last_of, one_write, write_last
+from .one_write import goes_at_once, one_write, write_first, write_last
 from .service import Service, Turn
 
 if TYPE_CHECKING:
@@ -381,12 +381,9 @@ async def _delivered(
 
 async def _begin(request: web.BaseRequest, response: web.Response, body: bytes) -> None:
     """Send what of a response may have to wait for a slow reader, and leave it the last."""
-    first, last = last_of(body)
-    if first:
+    if not goes_at_once(body):
         await response.prepare(request)
-        await response.write(first)
-        await request.writer.drain()
-        response.body = last
+        response.body = await write_first(request.writer, body)
 
 
 def _in_one(answer: Answer, now: float, *, chunked: bool = False) -> web.Response:
